@@ -10,13 +10,13 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
 
-from ledger import chain, money, purses
-from ledger.errors import Damaged, TableClosed, UnknownLarp, UnknownTable
+from ledger import chain, money, purses, wire
+from ledger.errors import AlreadyExists, Damaged, Malformed, TableClosed, UnknownLarp, UnknownTable
 from ledger.games import GAMES
 from ledger.games.game import Game
 from ledger.games.play import Setting
 from ledger.games.table import Action, Opening, TableOpened, TableState, TableView, UncoversValues
-from ledger.messages import Command, Decision, Event, Secret
+from ledger.messages import Command, Decision, Draft, Event, Secret
 from ledger.recorded import Reader, Recorded
 from ledger.sealing import Chance
 
@@ -28,6 +28,14 @@ EVENTS: tuple[type[Event], ...] = tuple(
     dict.fromkeys([*purses.EVENTS, *(event for game in GAMES for event in game.events)])
 )
 READER = Reader(EVENTS)
+_ACTIONS = {game.name: wire.decoder_of(*game.actions) for game in GAMES}
+
+
+class ActRequest(Struct, frozen=True):
+    """An action as it was sent. Which game's words it must be in depends on the table, so the Book decodes it."""
+
+    table: str
+    body: bytes
 
 
 class Act(Struct, frozen=True):
@@ -35,6 +43,10 @@ class Act(Struct, frozen=True):
 
     table: str
     action: Action
+
+    @property
+    def at(self) -> datetime | None:
+        return self.action.at
 
 
 class VoidTable(Command, frozen=True, kw_only=True):
@@ -49,8 +61,13 @@ class Void(Struct, frozen=True):
     table: str
     void: VoidTable
 
+    @property
+    def at(self) -> datetime | None:
+        return self.void.at
 
-LarpCommand = purses.MoneyCommand | Opening | Act | Void
+
+LarpCommand = purses.MoneyCommand | purses.FoundLarp | Opening | Act | Void
+Request = LarpCommand | ActRequest
 
 
 class Character(Struct, frozen=True):
@@ -193,11 +210,34 @@ class Book:
 
     # ---- decide ----
 
+    def resolve(self, request: Request) -> LarpCommand:
+        """The command that was sent. Raises Malformed, or UnknownTable for what would be well-formed elsewhere."""
+        if not isinstance(request, ActRequest):
+            return request
+        if (game := self.game_of(request.table)) is not None:
+            return Act(request.table, wire.decode(_ACTIONS[game.name], request.body))
+        for at, decoder in enumerate(_ACTIONS.values(), start=1):
+            try:
+                wire.decode(decoder, request.body)
+                break
+            except Malformed:
+                if at == len(_ACTIONS):
+                    raise
+        raise UnknownTable(f"there is no table {request.table!r} in this LARP")
+
+    def _found(self, command: purses.FoundLarp) -> Decision:
+        if self.position:
+            raise AlreadyExists(f"there is a LARP {self.larp!r} already")
+        founded = purses.LarpFounded(larp=command.larp, name=command.name, language=command.language)
+        return Decision((Draft(founded),))
+
     def decide(self, command: LarpCommand, entropy: bytes, original: Recorded | None = None) -> Decision:
         """What comes of a command; nothing is changed. `entropy`: 32 unpredictable bytes for dice and nonces.
 
         `original`: the event at the position that a reversal names. Raises a Refused.
         """
+        if isinstance(command, purses.FoundLarp):
+            return self._found(command)
         if self.position == 0:
             raise UnknownLarp(f"there is no LARP {self.larp!r}")
         match command:

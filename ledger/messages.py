@@ -4,10 +4,12 @@ Commands are imperatives and decoded strictly; events are in the past tense and 
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct
+
+from ledger.errors import Malformed
 
 AMOUNT_MAX = 10**15
 """The largest amount of one command or posting."""
@@ -24,6 +26,7 @@ Slug = Annotated[
     ),
 ]
 Amount = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="a whole number of units, 1 to 10^15")]
+Moved = Annotated[int, Meta(ge=1, le=2**53 - 1, description="a whole number of units; a pot can hold many stakes")]
 Limit = Annotated[int, Meta(ge=0, le=AMOUNT_MAX, description="a whole number of units, 0 to 10^15")]
 Name = Annotated[
     str,
@@ -60,7 +63,7 @@ class Posting(Struct, frozen=True, rename={"from_": "from"}):
     from_: str
     to: str
     asset: str
-    amount: Amount
+    amount: Moved
 
 
 class Actor(Struct, frozen=True, omit_defaults=True):
@@ -114,3 +117,11 @@ class Decision(Struct, frozen=True):
 
 
 CreditLimits = Mapping[Slug, Limit]
+
+
+def in_utc(at: datetime | None) -> datetime | None:
+    """The same instant in UTC. Raises Malformed for what no calendar in UTC has."""
+    try:
+        return at.astimezone(UTC) if at else None
+    except OverflowError:
+        raise Malformed("at must lie between the years 1 and 9999 in UTC", pointer="/at") from None

@@ -128,7 +128,7 @@ class Till:
         if left < 0 and not may_go_below_zero(from_):
             raise InsufficientFunds(f"{_owner(from_)} has {left + amount} {asset}, {why or 'it would take'} {amount}")
         if left < -BALANCE_MAX or self.balance(to, asset) + amount > BALANCE_MAX:
-            raise BalanceOverflow(f"no balance of {asset} may go beyond {BALANCE_MAX} units")
+            raise BalanceOverflow(_beyond(asset))
         self._moved[from_, asset] = self._moved.get((from_, asset), 0) - amount
         self._moved[to, asset] = self._moved.get((to, asset), 0) + amount
         return Posting(from_, to, asset, amount)
@@ -160,6 +160,8 @@ class Till:
         has = self.balance(purse(character), asset)
         if not credit:
             raise InsufficientFunds(f"{character} has {has} {asset}, {why} {amount}")
+        if self.kind(asset) == "promise":  # has no limit but the range of balances
+            raise BalanceOverflow(_beyond(asset))
         raise CreditExceeded(
             f"{character} has {has} {asset} and may owe {self.room(character, asset)} more, {why} {amount}"
         )
@@ -183,6 +185,10 @@ class Till:
 def turned_round(postings: Iterable[Posting]) -> tuple[tuple[str, str, str, int], ...]:
     """What undoes `postings`, the last first, as (from, to, asset, amount)."""
     return tuple((p.to, p.from_, p.asset, p.amount) for p in reversed(tuple(postings)))
+
+
+def _beyond(asset: str) -> str:
+    return f"no balance of {asset} may go beyond {BALANCE_MAX} units"
 
 
 def _owner(account: str) -> str:

@@ -4,6 +4,7 @@ In the order in which one reads a game: commands, events, decide. Source: rules/
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Protocol, assert_never
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -143,6 +144,10 @@ class ChangeCharacter(Struct, frozen=True):
 
     character: str
     changes: CharacterChanges
+
+    @property
+    def at(self) -> datetime | None:
+        return self.changes.at
 
 
 NoteCommand = IssueNote | Settle | Forgive | Assign

@@ -6,7 +6,7 @@ to be verified. Tags are literals with a version, `skuggkast.claim_made.v1`, nev
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,8 +15,10 @@ from ledger import chain
 from ledger.errors import Damaged
 from ledger.messages import Actor, Draft, Event, Posting
 
+D = TypeVar("D")
 
-class Envelope(Struct, frozen=True):
+
+class Envelope(Struct, Generic[D], frozen=True):
     """The stored body, in this order. Times are RFC 3339 in UTC; `at` is the field's, `recorded_at` the service's."""
 
     id: str
@@ -26,7 +28,7 @@ class Envelope(Struct, frozen=True):
     recorded_at: datetime
     actor: Actor
     table: str | None
-    data: Raw | Event
+    data: D
     postings: tuple[Posting, ...]
 
 
@@ -57,7 +59,7 @@ def event_json(position: int, body: bytes, hash_: bytes) -> bytes:
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Envelope)
+_decoder = msgspec.json.Decoder(Envelope[Raw])
 
 
 def split_tag(tag: str) -> tuple[str, int]:
@@ -111,7 +113,7 @@ class Reader:
         try:
             envelope = _decoder.decode(body)
             decoder = self._decoders[envelope.type, envelope.version]
-            event = decoder.decode(envelope.data)  # type: ignore[arg-type]  # decoding always gives Raw here
+            event = decoder.decode(envelope.data)
         except KeyError as error:
             tag = "{}.v{}".format(*error.args[0])
             raise Damaged(f"position {position}: events of type {tag} are not known to this version") from None

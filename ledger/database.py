@@ -1,0 +1,72 @@
+"""The connections of one process: a pool whose sessions work in the service's role."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import structlog
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ledger import arrays
+from ledger.errors import Unavailable
+from ledger.migrations import SERVICE_ROLE
+
+Connection = psycopg.AsyncConnection[Any]
+
+log = structlog.get_logger()
+
+CONNECTIONS_MIN = 2
+CONNECTIONS_MAX = 10
+CONNECT_TIMEOUT_S = 5.0
+"""How long a request waits for a connection before it is told 503."""
+RETRY_AFTER_S = 2
+
+
+class Database:
+    """Open with `async with`. Sessions are in autocommit: each statement is a transaction of its own."""
+
+    def __init__(self, url: str, *, connections_max: int = CONNECTIONS_MAX) -> None:
+        self.url = url
+        self._checking: asyncio.Task[None] | None = None
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            url,
+            min_size=min(CONNECTIONS_MIN, connections_max),
+            max_size=connections_max,
+            timeout=CONNECT_TIMEOUT_S,
+            open=False,
+            configure=_configure,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "application_name": "skuggbok"},
+            name="skuggbok",
+        )
+
+    async def __aenter__(self) -> "Database":
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._checking is not None:
+            self._checking.cancel()
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Raises Unavailable while the database is away; what was under way then may or may not have happened."""
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            log.warning("database_away", error=type(error).__name__)
+            self._check()
+            raise Unavailable("the database is away at the moment", RETRY_AFTER_S) from error
+
+    def _check(self) -> None:
+        """Throw dead connections out, so that the first request after an outage does not meet one."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.get_running_loop().create_task(self._pool.check())
+
+
+async def _configure(connection: Connection) -> None:
+    await connection.execute(f"SET ROLE {SERVICE_ROLE}")
+    arrays.register(connection)

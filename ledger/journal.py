@@ -1,0 +1,204 @@
+"""The journals in PostgreSQL: appending by compare-and-swap, and reading. The only SQL of this package.
+
+Source: design/DESIGN.md, decisions 1, 3, 4 and 10.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+from psycopg.rows import class_row
+
+from ledger import chain, snapshot, sql
+from ledger.arrays import Byteas, Instants, Int8s, Texts
+from ledger.book import READER, Applied, Book, OpenTable
+from ledger.database import Connection, Database
+from ledger.errors import Damaged, UnknownLarp
+from ledger.games.table import UncoversValues
+from ledger.messages import Secret
+from ledger.recorded import Recorded
+
+SQL = sql.load("ledger.sql", "journal.sql")
+CHUNK = 500
+"""Rows that are read at a time from a long tail."""
+
+
+class Projection(Protocol):
+    """What is written beside the events, in the same statement: common table expressions over `head`, and arrays."""
+
+    @property
+    def statement(self) -> str: ...
+
+    def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]: ...
+
+
+class Batch(Struct, frozen=True):
+    """What one append writes: the Book's head before it, and everything that follows from there."""
+
+    expected: int
+    expected_hash: bytes
+    applied: Sequence[Applied]
+    secrets: Sequence[tuple[int, Secret]]
+    """Each with the position of the event that sealed it."""
+
+
+class Journal:
+    """The journal of one LARP. `larp` is its number in the database."""
+
+    def __init__(self, journals: "Journals", slug: str, larp: int) -> None:
+        self._journals = journals
+        self.slug = slug
+        self.larp = larp
+
+    @property
+    def _key(self) -> dict[str, Any]:
+        return {"larp": self.larp}
+
+    async def append(self, connection: Connection, batch: Batch) -> bool:
+        """Write the batch, durably, or nothing: False if the head is not where the batch expects it."""
+        parameters = self._key | _parameters(batch)
+        for projection in self._journals.projections:
+            parameters |= projection.parameters(batch.applied)
+        cursor = await connection.execute(self._journals.append_statement, parameters, prepare=True, binary=True)
+        return await cursor.fetchone() == (1,)
+
+    async def is_head(self, connection: Connection, position: int) -> bool:
+        cursor = await connection.execute(SQL["head"], {"slug": self.slug})
+        row = await cursor.fetchone()
+        return row is not None and row[1] == position
+
+    @asynccontextmanager
+    async def locked(self, connection: Connection) -> AsyncIterator[None]:
+        """A transaction in which nobody else appends: whoever lost a race takes its turn for certain."""
+        async with connection.transaction():
+            await connection.execute(SQL["head_locked"], self._key)
+            yield
+
+    async def load(self, connection: Connection) -> Book:
+        """The Book as of the head: the newest snapshot and the tail. Raises Damaged."""
+        async with _unchanging(connection):
+            book = await self._from_snapshot(connection) or Book(self.slug)
+            async for _ in self.catch_up(connection, book):
+                pass
+        return book
+
+    async def _from_snapshot(self, connection: Connection) -> Book | None:
+        cursor = await connection.execute(SQL["snapshot"], self._key | {"shape": snapshot.shape()}, binary=True)
+        row = await cursor.fetchone()
+        if row is None:
+            return None
+        try:
+            book = snapshot.restore(self.slug, row[0])
+        except msgspec.MsgspecError:
+            return None  # it is disposable: the journal is folded instead
+        tables = [name for name, table in book.tables.items() if isinstance(table, OpenTable)]
+        book.keep(await self._secrets(connection, "secrets_of_tables", tables=tables))
+        return book
+
+    async def catch_up(self, connection: Connection, book: Book) -> AsyncIterator[Applied]:
+        """Apply what the journal has and the Book has not, checking the chain. Raises Damaged."""
+        after = book.position
+        async with connection.cursor(binary=True) as cursor:
+            async for position, body, hash_ in cursor.stream(SQL["tail"], self._key | {"after": after}, size=CHUNK):
+                if chain.link(self.slug, position, book.hash, body) != hash_:
+                    raise Damaged(f"position {position} of {self.slug} does not follow the event before it")
+                yield book.apply(READER.read(position, body, hash_))
+        book.keep(await self._secrets(connection, "secrets", after=after))
+
+    async def _secrets(self, connection: Connection, query: str, **parameters: object) -> Iterable[Secret]:
+        async with connection.cursor(row_factory=class_row(_StoredSecret), binary=True) as cursor:
+            await cursor.execute(SQL[query], self._key | parameters)
+            return [stored.secret() for stored in await cursor.fetchall()]
+
+    async def events_at(self, connection: Connection, positions: Sequence[int]) -> Mapping[int, Recorded]:
+        """The events at those of the positions that the journal has."""
+        cursor = await connection.execute(SQL["events_at"], self._key | {"positions": list(positions)}, binary=True)
+        return {position: READER.read(position, body, hash_) for position, body, hash_ in await cursor.fetchall()}
+
+    async def save_snapshot(self, connection: Connection, position: int, hash_: bytes, book: bytes) -> None:
+        values = {"position": position, "hash": hash_, "shape": snapshot.shape(), "book": book}
+        await connection.execute(SQL["save_snapshot"], self._key | values)
+
+
+class Journals:
+    """All journals of a database, and the projections that are written with each of their events."""
+
+    def __init__(self, database: Database, projections: Sequence[Projection] = ()) -> None:
+        self.database = database
+        self.projections = projections
+        parts = "".join(f", {projection.statement}" for projection in projections)
+        self.append_statement = sql.load_with("ledger.sql", "journal.sql", "append", parts)
+
+    async def found(self, slug: str) -> None:
+        """An empty journal, unless there is one. It is a LARP's from its first event on."""
+        async with self.database.connection() as connection:
+            await connection.execute(SQL["found"], {"slug": slug, "hash": chain.GENESIS})
+
+    async def open(self, slug: str) -> Journal:
+        """Raises UnknownLarp."""
+        async with self.database.connection() as connection:
+            cursor = await connection.execute(SQL["head"], {"slug": slug})
+            row = await cursor.fetchone()
+        if row is None:
+            raise UnknownLarp(f"there is no LARP {slug!r}")
+        return Journal(self, slug, row[0])
+
+
+class _StoredSecret(Struct, frozen=True):
+    commitment: str
+    table: str
+    seat: str | None
+    what: str
+    nonce: str
+    value: bytes
+
+    def secret(self) -> Secret:
+        value = msgspec.json.decode(self.value)
+        return Secret(self.commitment, self.table, self.seat, self.what, self.nonce, value)
+
+
+@asynccontextmanager
+async def _unchanging(connection: Connection) -> AsyncIterator[None]:
+    """A transaction that sees one state of the database: a Book and its secrets are of the same moment."""
+    async with connection.transaction():
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
+
+
+def _parameters(batch: Batch) -> dict[str, Any]:
+    events = [applied.recorded for applied in batch.applied]
+    uncovered = {
+        shown.commitment: (event.table, event.position)
+        for event in events
+        if isinstance(event.event, UncoversValues)
+        for shown in event.event.uncovered
+    }
+    # What is sealed and uncovered within one batch is inserted as uncovered: the statement sees each row once.
+    shown_at = [uncovered.pop(secret.commitment, (None, 0))[1] for _, secret in batch.secrets]
+    secrets = [secret for _, secret in batch.secrets]
+    return {
+        "expected": batch.expected,
+        "expected_hash": batch.expected_hash,
+        "position": events[-1].position,
+        "hash": events[-1].hash,
+        "event_position": Int8s(event.position for event in events),
+        "event_recorded_at": Instants(event.recorded_at for event in events),
+        "event_at": Instants(event.at for event in events),
+        "event_type": Texts(event.type for event in events),
+        "event_table": Texts(event.table for event in events),
+        "event_hash": Byteas(event.hash for event in events),
+        "event_body": Byteas(event.body for event in events),
+        "secret_table": Texts(secret.table for secret in secrets),
+        "secret_commitment": Texts(secret.commitment for secret in secrets),
+        "secret_seat": Texts(secret.seat for secret in secrets),
+        "secret_what": Texts(secret.what for secret in secrets),
+        "secret_nonce": Texts(secret.nonce for secret in secrets),
+        "secret_value": Byteas(msgspec.json.encode(secret.value) for secret in secrets),
+        "secret_position": Int8s(position for position, _ in batch.secrets),
+        "secret_uncovered": Int8s(shown_at),
+        "uncovered_table": Texts(table for table, _ in uncovered.values()),
+        "uncovered_commitment": Texts(uncovered),
+        "uncovered_position": Int8s(position for _, position in uncovered.values()),
+    }

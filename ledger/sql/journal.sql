@@ -1,0 +1,80 @@
+-- The journal's queries. Every statement that writes is one statement, one commit.
+
+-- name: found
+-- A new LARP with an empty journal; nothing if the name is taken.
+WITH larp AS (
+    INSERT INTO skuggbok.larp (slug) VALUES (%(slug)s) ON CONFLICT ON CONSTRAINT larp_slug_key DO NOTHING
+    RETURNING larp
+)
+INSERT INTO skuggbok.head (larp, position, hash) SELECT larp, 0, %(hash)s FROM larp;
+
+-- name: append
+-- Move the head, if it is still where it was expected, and write the whole batch; nothing otherwise.
+WITH head AS (
+    UPDATE skuggbok.head SET position = %(position)b, hash = %(hash)b
+    WHERE larp = %(larp)b AND position = %(expected)b AND hash = %(expected_hash)b
+    RETURNING larp
+), event AS (
+    INSERT INTO skuggbok.event (larp, position, recorded_at, at, type, table_, hash, body)
+    SELECT head.larp, batch.*
+    FROM head, unnest(
+        %(event_position)b, %(event_recorded_at)b, %(event_at)b, %(event_type)b, %(event_table)b, %(event_hash)b,
+        %(event_body)b
+    ) AS batch
+), secret AS (
+    INSERT INTO skuggbok.secret (larp, table_, commitment, seat, what, nonce, value, position, uncovered)
+    SELECT head.larp, s.table_, s.commitment, s.seat, s.what, s.nonce, s.value, s.position, nullif(s.uncovered, 0)
+    FROM head, unnest(
+        %(secret_table)b, %(secret_commitment)b, %(secret_seat)b, %(secret_what)b, %(secret_nonce)b, %(secret_value)b,
+        %(secret_position)b, %(secret_uncovered)b
+    ) AS s (table_, commitment, seat, what, nonce, value, position, uncovered)
+), uncovered AS (
+    UPDATE skuggbok.secret SET uncovered = u.position
+    FROM head, unnest(%(uncovered_table)b, %(uncovered_commitment)b, %(uncovered_position)b)
+        AS u (table_, commitment, position)
+    WHERE secret.larp = head.larp AND secret.table_ = u.table_ AND secret.commitment = u.commitment
+)
+-- projections
+SELECT count(*) FROM head;
+
+-- name: head
+-- Where a journal ends.
+SELECT larp.larp, head.position, head.hash
+FROM skuggbok.larp JOIN skuggbok.head USING (larp) WHERE larp.slug = %(slug)s;
+
+-- name: head_locked
+-- The same, and nobody else appends before this transaction ends.
+SELECT position, hash FROM skuggbok.head WHERE larp = %(larp)s FOR UPDATE;
+
+-- name: snapshot
+-- The newest Book of this shape, if the journal still has the event it was taken at.
+SELECT snapshot.book
+FROM skuggbok.snapshot JOIN skuggbok.event USING (larp, position)
+WHERE larp = %(larp)s AND shape = %(shape)s AND event.hash = snapshot.hash;
+
+-- name: save_snapshot
+-- Keep a Book, unless there is a newer one of the same shape.
+INSERT INTO skuggbok.snapshot (larp, position, hash, shape, book)
+VALUES (%(larp)s, %(position)s, %(hash)s, %(shape)s, %(book)s)
+ON CONFLICT (larp) DO UPDATE
+SET position = excluded.position, hash = excluded.hash, shape = excluded.shape, book = excluded.book
+WHERE snapshot.position < excluded.position OR snapshot.shape <> excluded.shape;
+
+-- name: tail
+-- The events after a position, in order.
+SELECT position, body, hash FROM skuggbok.event
+WHERE larp = %(larp)s AND position > %(after)s ORDER BY position;
+
+-- name: events_at
+-- Single events.
+SELECT position, body, hash FROM skuggbok.event WHERE larp = %(larp)s AND position = ANY (%(positions)s);
+
+-- name: secrets
+-- What is still hidden.
+SELECT commitment, table_ AS table, seat, what, nonce, value FROM skuggbok.secret
+WHERE larp = %(larp)s AND position > %(after)s AND uncovered IS NULL;
+
+-- name: secrets_of_tables
+-- What is still hidden at some tables.
+SELECT commitment, table_ AS table, seat, what, nonce, value FROM skuggbok.secret
+WHERE larp = %(larp)s AND table_ = ANY (%(tables)s) AND uncovered IS NULL;

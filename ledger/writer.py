@@ -1,0 +1,293 @@
+"""Group commit: whatever waits is decided on a fork of the Book and written in one statement, one commit.
+
+One writer per LARP and process. While one batch is on its way the next gathers; a command alone goes at once.
+Nobody is told yes before the commit, and nobody is told no on grounds that another process has changed since:
+a refusal stands only if the journal's head is still the one it was decided on.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import structlog
+import uuid_utils.compat as uuid
+from msgspec import Struct
+
+from ledger import purses, snapshot
+from ledger.book import Applied, Book, LarpCommand, Request
+from ledger.database import Connection
+from ledger.errors import Refused, Unavailable
+from ledger.journal import Batch, Journal, Journals
+from ledger.messages import Actor, Decision, Draft, Secret, in_utc
+from ledger.recorded import Recorded, record
+from ledger.sealing import ENTROPY_BYTES
+
+log = structlog.get_logger()
+
+QUEUE_MAX = 10_000
+"""Commands that may wait for one LARP; past it the next is told 503."""
+BATCH_MAX = 1_000
+"""Commands that are decided and written together."""
+PATIENCE_S = 10.0
+"""How long a command waits for a database that is away."""
+RETRY_S = 0.1
+SNAPSHOT_EVERY = 2_000
+"""Events after which a Book is kept, so that a start folds no more than about so many."""
+
+
+class Receipt(Struct, frozen=True):
+    """What was recorded of one command, durably: its events in order, and the table after each."""
+
+    applied: tuple[Applied, ...]
+
+    @property
+    def position(self) -> int:
+        return self.applied[-1].recorded.position
+
+
+class _Pending:
+    """A command that waits, and what was made of it so far."""
+
+    def __init__(self, command: Request, actor: Actor) -> None:
+        self.command = command
+        self.actor = actor
+        self.entropy = secrets.token_bytes(ENTROPY_BYTES)
+        self.answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self.refusal: Refused | None = None
+        self.attempt: tuple[Applied, ...] = ()
+        self.tried: list[tuple[str, ...]] = []
+        """The ids of events that were sent and may have been recorded: a lost connection does not say."""
+
+    def resolve(self, applied: tuple[Applied, ...]) -> None:
+        if not self.answer.done():
+            self.answer.set_result(Receipt(applied))
+
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class LarpWriter:
+    """All commands of one LARP in this process."""
+
+    def __init__(self, journals: Journals, slug: str) -> None:
+        self._database = journals.database
+        self._journals = journals
+        self._slug = slug
+        self._journal: Journal | None = None
+        self._book: Book | None = None
+        self._waiting: deque[_Pending] = deque()
+        self._running: asyncio.Task[None] | None = None
+        self._snapshot: asyncio.Task[None] | None = None
+        self._snapshot_position = 0
+
+    async def submit(self, command: Request, actor: Actor) -> Receipt:
+        """Carry a command out. Raises a Refused; Unavailable when too much waits or the database is away."""
+        if len(self._waiting) >= QUEUE_MAX:
+            raise Unavailable(f"{QUEUE_MAX} commands wait for {self._slug} already: send it again")
+        pending = _Pending(command, actor)
+        self._waiting.append(pending)
+        if self._running is None or self._running.done():
+            self._running = asyncio.get_running_loop().create_task(self._drain())
+        return await pending.answer
+
+    async def close(self) -> None:
+        """Finish what waits."""
+        for task in (self._running, self._snapshot):
+            if task is not None:
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+            await self._carry_out(batch)
+            self._keep_snapshot()
+
+    async def _carry_out(self, batch: Sequence[_Pending]) -> None:
+        """Answer every command of the batch, whatever happens."""
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        while batch:
+            try:
+                await self._write(batch)
+                return
+            except Unavailable as error:
+                if asyncio.get_running_loop().time() > deadline:
+                    self._give_up(batch, error)
+                    return
+                await asyncio.sleep(RETRY_S)
+            except Exception as error:  # the callers must hear of any fault at all: nobody else would tell them
+                await self._carry_out_singly(batch, error)
+                return
+            batch = [pending for pending in batch if not pending.answer.done()]
+
+    async def _carry_out_singly(self, batch: Sequence[_Pending], error: Exception) -> None:
+        """One command of the batch is at fault; the others need not suffer."""
+        log.error("batch_failed", larp=self._slug, commands=len(batch), exc_info=error)
+        if len(batch) == 1:
+            self._book = None
+            batch[0].fail(error)
+            return
+        for pending in batch:
+            if not pending.answer.done():
+                await self._carry_out([pending])
+
+    def _give_up(self, batch: Sequence[_Pending], error: Unavailable) -> None:
+        for pending in batch:
+            known = "whether it was recorded is not known" if pending.tried else "nothing was recorded"
+            pending.fail(Unavailable(f"{error.detail}; {known}", error.retry_after_s))
+
+    async def _write(self, batch: Sequence[_Pending]) -> None:
+        """Answer every command of the batch, or raise. Raises Unavailable when the connection breaks."""
+        if self._journal is None:
+            try:
+                self._journal = await self._journals.open(self._slug)
+            except Refused as refused:
+                for pending in batch:
+                    pending.fail(refused)
+                return
+        journal = self._journal
+        async with self._database.connection() as connection:
+            if self._book is None:
+                self._book = await journal.load(connection)
+                self._snapshot_position = self._book.position
+            elif any(pending.tried for pending in batch):  # a connection broke: what became of it?
+                await self._catch_up(connection, journal, self._book, batch)
+            if await self._attempt(connection, journal, self._book, batch):
+                return
+            # Somebody else appended first. Take the turn for certain, or a busy neighbour could starve us.
+            async with journal.locked(connection):
+                await self._catch_up(connection, journal, self._book, batch)
+                fork = await self._attempt(connection, journal, self._book, batch, merge=False)
+                assert fork is not None, "nobody appends while the head is locked"
+            self._confirm(fork, batch)
+
+    async def _catch_up(self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending]) -> None:
+        """Learn what others recorded, and what we recorded without hearing of it."""
+        fork = book.fork()  # if the connection breaks half-way, the Book is as it was
+        by_id = {applied.recorded.id: applied async for applied in journal.catch_up(connection, fork)}
+        fork.merge()
+        for pending in batch:
+            for ids in pending.tried:
+                if ids[0] in by_id:
+                    pending.resolve(tuple(by_id[id_] for id_ in ids))
+
+    async def _attempt(
+        self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending], *, merge: bool = True
+    ) -> Book | None:
+        """Decide and write. None: the head has moved on and nothing was written or answered."""
+        open_ = [pending for pending in batch if not pending.answer.done()]
+        reversals = [p.command.position for p in open_ if isinstance(p.command, purses.Reverse)]
+        originals = await journal.events_at(connection, reversals) if reversals else {}
+        fork, kept = book.fork(), []
+        for pending in open_:
+            pending.refusal, pending.attempt = None, ()
+            try:
+                command = fork.resolve(pending.command)
+                original = originals.get(command.position) if isinstance(command, purses.Reverse) else None
+                decision = fork.decide(command, pending.entropy, original)
+                in_utc(command.at)
+            except Refused as refused:
+                pending.refusal = refused
+                continue
+            kept += [(fork.position + 1, secret) for secret in decision.secrets]
+            pending.attempt = _recorded(fork, decision, command, pending)
+        if not await self._append(connection, journal, book, open_, kept):
+            return None
+        if merge:
+            self._confirm(fork, batch)
+        return fork
+
+    async def _append(
+        self,
+        connection: Connection,
+        journal: Journal,
+        book: Book,
+        batch: Sequence[_Pending],
+        kept: Sequence[tuple[int, Secret]],
+    ) -> bool:
+        applied = [applied for pending in batch for applied in pending.attempt]
+        if not applied:
+            return await journal.is_head(connection, book.position)
+        for pending in batch:
+            if pending.attempt:
+                pending.tried.append(tuple(each.recorded.id for each in pending.attempt))
+        appended = await journal.append(connection, Batch(book.position, book.hash, applied, kept))
+        if not appended:
+            for pending in batch:
+                if pending.attempt:
+                    pending.tried.pop()
+        return appended
+
+    def _confirm(self, fork: Book, batch: Sequence[_Pending]) -> None:
+        """It is committed: the Book has it, and the callers are told."""
+        fork.merge()
+        for pending in batch:
+            if pending.refusal is not None:
+                pending.fail(pending.refusal)
+            else:
+                pending.resolve(pending.attempt)
+
+    def _keep_snapshot(self) -> None:
+        book, journal = self._book, self._journal
+        if book is None or journal is None or book.position - self._snapshot_position < SNAPSHOT_EVERY:
+            return
+        if self._snapshot is not None and not self._snapshot.done():
+            return
+        self._snapshot_position = book.position
+        saving = self._save_snapshot(journal, book.position, book.hash, snapshot.take(book))
+        self._snapshot = asyncio.get_running_loop().create_task(saving)
+
+    async def _save_snapshot(self, journal: Journal, position: int, hash_: bytes, content: bytes) -> None:
+        try:
+            async with self._database.connection() as connection:
+                await journal.save_snapshot(connection, position, hash_, content)
+        except Unavailable:
+            log.warning("snapshot_not_saved", larp=self._slug, position=position)
+
+
+class Writers:
+    """The writers of all LARPs of this process."""
+
+    def __init__(self, journals: Journals) -> None:
+        self._journals = journals
+        self._writers: dict[str, LarpWriter] = {}
+
+    async def submit(self, larp: str, command: Request, actor: Actor) -> Receipt:
+        """Carry a command out in a LARP. Raises a Refused, UnknownLarp among them, or Unavailable."""
+        writer = self._writers.get(larp)
+        if writer is None:
+            writer = self._writers[larp] = LarpWriter(self._journals, larp)
+        return await writer.submit(command, actor)
+
+    async def found(self, command: purses.FoundLarp, actor: Actor) -> Receipt:
+        """Begin a LARP's journal. Raises AlreadyExists."""
+        await self._journals.found(command.larp)  # an empty journal, which the first event then makes a LARP
+        return await self.submit(command.larp, command, actor)
+
+    async def close(self) -> None:
+        for writer in self._writers.values():
+            await writer.close()
+
+
+def _recorded(fork: Book, decision: Decision, command: LarpCommand, pending: _Pending) -> tuple[Applied, ...]:
+    """Give what was decided its place on the fork."""
+    fork.keep(decision.secrets)
+    return tuple(fork.apply(_record(fork, draft, command, pending)) for draft in decision.drafts)
+
+
+def _record(fork: Book, draft: Draft, command: LarpCommand, pending: _Pending) -> Recorded:
+    # The service's clock may be set back; a journal's time never runs backwards.
+    now = datetime.now(UTC)
+    recorded_at = max(now, fork.recorded_at) if fork.recorded_at else now
+    return record(
+        draft,
+        larp=fork.larp,
+        position=fork.position + 1,
+        previous=fork.hash,
+        id=str(uuid.uuid7()),
+        at=in_utc(command.at) or recorded_at,
+        recorded_at=recorded_at,
+        actor=pending.actor,
+    )
