@@ -188,6 +188,7 @@ def _parameters(batch: Batch) -> dict[str, Any]:
         "event_at": Instants(event.at for event in events),
         "event_type": Texts(event.type for event in events),
         "event_table": Texts(event.table for event in events),
+        "event_character": Texts(event.event.character_concerned for event in events),
         "event_hash": Byteas(event.hash for event in events),
         "event_body": Byteas(event.body for event in events),
         "secret_table": Texts(secret.table for secret in secrets),

@@ -56,6 +56,12 @@ class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     TYPE: ClassVar[str]
 
+    @property
+    def character_concerned(self) -> str | None:
+        """Whose doing it is, or whom it is about, if that is one character: what its `seat` or `character` says."""
+        found: str | None = getattr(self, "seat", None) or getattr(self, "character", None)
+        return found
+
 
 class Posting(Struct, frozen=True, rename={"from_": "from"}):
     """`amount` of `asset` moves from one account to another. Source: rules/ledger.md, "Postings"."""

@@ -15,11 +15,11 @@ WITH head AS (
     WHERE larp = %(larp)b AND position = %(expected)b AND hash = %(expected_hash)b
     RETURNING larp
 ), event AS (
-    INSERT INTO skuggbok.event (larp, position, recorded_at, at, type, table_, hash, body)
+    INSERT INTO skuggbok.event (larp, position, recorded_at, at, type, table_, character_, hash, body)
     SELECT head.larp, batch.*
     FROM head, unnest(
-        %(event_position)b, %(event_recorded_at)b, %(event_at)b, %(event_type)b, %(event_table)b, %(event_hash)b,
-        %(event_body)b
+        %(event_position)b, %(event_recorded_at)b, %(event_at)b, %(event_type)b, %(event_table)b,
+        %(event_character)b, %(event_hash)b, %(event_body)b
     ) AS batch
 ), secret AS (
     INSERT INTO skuggbok.secret (larp, table_, commitment, seat, what, nonce, value, position, uncovered)

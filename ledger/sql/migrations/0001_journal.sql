@@ -23,11 +23,13 @@ CREATE TABLE skuggbok.event (
     at timestamptz NOT NULL,
     type text COLLATE "C" NOT NULL,
     table_ text COLLATE "C",
+    character_ text COLLATE "C",
     hash bytea NOT NULL CHECK (length(hash) = 32),
     body bytea NOT NULL,
     CONSTRAINT event_pkey PRIMARY KEY (larp, position)
 );
 CREATE INDEX event_table ON skuggbok.event (larp, table_, position) WHERE table_ IS NOT NULL;
+CREATE INDEX event_character ON skuggbok.event (larp, character_, position) WHERE character_ IS NOT NULL;
 CREATE INDEX event_type ON skuggbok.event (larp, type, position);
 
 CREATE FUNCTION skuggbok.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -96,7 +98,7 @@ CREATE TABLE skuggbok.character (
     larp integer NOT NULL REFERENCES skuggbok.larp,
     character text COLLATE "C" NOT NULL,
     name text NOT NULL,
-    credit_limit json NOT NULL,
+    credit_limit jsonb NOT NULL,
     position bigint NOT NULL,
     PRIMARY KEY (larp, character)
 );

@@ -1,0 +1,313 @@
+"""What the API asks of the journal and the projections, one query each. Rows are frozen Structs.
+
+LARPs are named by slug. A LARP, character, table or position that is not there raises its Unknown refusal.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from psycopg.rows import class_row, scalar_row
+
+from ledger import money, sql
+from ledger.database import Connection
+from ledger.errors import UnknownCharacter, UnknownLarp, UnknownPosition, UnknownTable
+from ledger.recorded import event_json
+
+SQL = sql.load("projections.sql", "queries.sql")
+POSITION_MAX = 2**53 - 1
+_TICK = timedelta(microseconds=1)
+
+
+class LarpRow(Struct, frozen=True):
+    """A LARP, where its journal ends, and how much there is in it."""
+
+    larp: str
+    name: str
+    language: str
+    position: int
+    characters: int
+    assets: int
+    tables: int
+
+
+class CharacterRow(Struct, frozen=True):
+    """A character and how much it may owe, by asset. `position`: of its last change."""
+
+    character: str
+    name: str
+    credit_limit: Mapping[str, int]
+    position: int
+
+
+class AssetRow(Struct, frozen=True):
+    asset: str
+    kind: money.Kind
+    name: str
+
+
+class Owes(Struct, frozen=True, omit_defaults=True):
+    """A note: held by a creditor, or lying at a table."""
+
+    asset: str
+    amount: int
+    creditor: str | None = None
+    table: str | None = None
+
+
+class Owed(Struct, frozen=True):
+    """A note that a purse holds."""
+
+    debtor: str
+    asset: str
+    amount: int
+
+
+class Purse(Struct, frozen=True):
+    """What a character has, owes and is owed, as of `position`. `balances` hold tokens only."""
+
+    character: str
+    name: str
+    balances: Mapping[str, int]
+    owes: Sequence[Owes]
+    owed: Sequence[Owed]
+    position: int
+
+
+class StatementRow(Struct, frozen=True):
+    """One movement of a purse, or of the notes that its character issued (account debtor/C).
+
+    `change` below 0: out. `balance`: of that account after it. `line`: which movement of the event.
+    """
+
+    position: int
+    line: int
+    at: datetime
+    recorded_at: datetime
+    type: str
+    table: str | None
+    account: str
+    asset: str
+    change: int
+    balance: int
+
+
+class SealedRow(Struct, frozen=True):
+    """A hidden value and the event that sealed it. `seat` None: nobody holds it."""
+
+    seat: str | None
+    what: str
+    value: Raw
+    position: int
+    commitment: str
+
+
+class EventFilter(Struct, frozen=True):
+    """Positions between `after` and `before`, both left out; times of recording from `since` on and before `until`.
+
+    `character`: what moved in its purse or its debts, and what it did at tables.
+    """
+
+    after: int = 0
+    before: int = POSITION_MAX
+    type: str | None = None
+    table: str | None = None
+    character: str | None = None
+    account: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class _LarpNumber(Struct, frozen=True):
+    larp: int
+    position: int
+
+
+async def _number(connection: Connection, larp: str) -> _LarpNumber:
+    async with connection.cursor(row_factory=class_row(_LarpNumber)) as cursor:
+        await cursor.execute(SQL["number"], {"slug": larp})
+        found = await cursor.fetchone()
+    if found is None:
+        raise UnknownLarp(f"there is no LARP {larp!r}")
+    return found
+
+
+async def larps(connection: Connection, only: str | None, after: str | None, limit: int) -> Sequence[LarpRow]:
+    """LARPs by name, all or the one that a token is for."""
+    parameters = {"only": only, "after": after or "", "limit": limit}
+    cursor = await connection.execute(SQL["larps"], parameters)
+    return [
+        LarpRow(slug, founded["data"]["name"], founded["data"]["language"], *rest)
+        for slug, body, *rest in await cursor.fetchall()
+        for founded in [msgspec.json.decode(body)]
+    ]
+
+
+async def larp(connection: Connection, larp: str) -> LarpRow:
+    """Raises UnknownLarp."""
+    found = await larps(connection, larp, None, 1)
+    if not found:
+        raise UnknownLarp(f"there is no LARP {larp!r}")
+    return found[0]
+
+
+async def characters(connection: Connection, larp: str, after: str | None, limit: int) -> Sequence[CharacterRow]:
+    number = await _number(connection, larp)
+    async with connection.cursor(row_factory=class_row(CharacterRow)) as cursor:
+        await cursor.execute(SQL["characters"], {"larp": number.larp, "after": after or "", "limit": limit})
+        return await cursor.fetchall()
+
+
+async def assets(connection: Connection, larp: str, after: str | None = None, limit: int = 1000) -> Sequence[AssetRow]:
+    number = await _number(connection, larp)
+    async with connection.cursor(row_factory=class_row(AssetRow)) as cursor:
+        await cursor.execute(SQL["assets"], {"larp": number.larp, "after": after or "", "limit": limit})
+        return await cursor.fetchall()
+
+
+async def purses(connection: Connection, larp: str, after: str | None, limit: int) -> Sequence[Purse]:
+    """Purses by character."""
+    number = await _number(connection, larp)
+    return await _purses(connection, {"larp": number.larp, "after": after or "", "only": None, "limit": limit})
+
+
+async def purse(connection: Connection, larp: str, character: str) -> Purse:
+    """Raises UnknownCharacter."""
+    number = await _number(connection, larp)
+    found = await _purses(connection, {"larp": number.larp, "after": "", "only": character, "limit": 1})
+    if not found:
+        raise UnknownCharacter(f"there is no character {character!r} in this LARP")
+    return found[0]
+
+
+async def _purses(connection: Connection, parameters: Mapping[str, Any]) -> Sequence[Purse]:
+    cursor = await connection.execute(SQL["purses"], parameters)
+    return [_purse(*row) for row in await cursor.fetchall()]
+
+
+def _purse(character: str, name: str, position: int, held: Mapping[str, int], owes: Sequence[Any]) -> Purse:
+    return Purse(
+        character=character,
+        name=name,
+        balances={asset: amount for asset, amount in held.items() if not money.is_note(asset)},
+        owes=[_owes(account, asset, amount) for account, asset, amount in owes],
+        owed=[Owed(*money.note_parts(asset), amount) for asset, amount in held.items() if money.is_note(asset)],
+        position=position,
+    )
+
+
+def _owes(account: str, asset: str, amount: int) -> Owes:
+    kind, holder, *_ = account.split("/")
+    _, promised = money.note_parts(asset)
+    if kind == "purse":
+        return Owes(promised, amount, creditor=holder)
+    return Owes(promised, amount, table=holder)
+
+
+async def statement(
+    connection: Connection, larp: str, character: str, before: tuple[int, int] | None, limit: int
+) -> Sequence[StatementRow]:
+    """The movements of a purse, the newest first. `before`: position and line of the last one seen."""
+    number = await _number(connection, larp)
+    position, line = before or (POSITION_MAX, 0)
+    parameters = {
+        "larp": number.larp,
+        "accounts": [money.purse(character), money.debtor(character)],
+        "position": position,
+        "line": line,
+        "limit": limit,
+    }
+    async with connection.cursor(row_factory=class_row(StatementRow)) as cursor:
+        await cursor.execute(SQL["statement"], parameters)
+        rows = await cursor.fetchall()
+    if not rows:
+        await purse(connection, larp, character)
+    return rows
+
+
+async def tables(
+    connection: Connection, larp: str, game: str | None, phase: str | None, after: str | None, limit: int
+) -> Sequence[tuple[str, bytes]]:
+    """Tables by name, each with its view as JSON."""
+    number = await _number(connection, larp)
+    parameters = {"larp": number.larp, "game": game, "phase": phase, "after": after or "", "limit": limit}
+    cursor = await connection.execute(SQL["tables"], parameters)
+    return await cursor.fetchall()
+
+
+async def table(connection: Connection, larp: str, table: str) -> bytes:
+    """The view of a table as JSON. Raises UnknownTable."""
+    number = await _number(connection, larp)
+    async with connection.cursor(row_factory=scalar_row) as cursor:
+        await cursor.execute(SQL["table"], {"larp": number.larp, "table": table})
+        view: bytes | None = await cursor.fetchone()
+    if view is None:
+        raise UnknownTable(f"there is no table {table!r} in this LARP")
+    return view
+
+
+async def sealed(connection: Connection, larp: str, table_: str, seat: str | None) -> Sequence[SealedRow]:
+    """What is hidden at a table, the newest first: what `seat` hides, or all of it. Raises UnknownTable."""
+    await table(connection, larp, table_)
+    number = await _number(connection, larp)
+    cursor = await connection.execute(SQL["sealed"], {"larp": number.larp, "table": table_, "seat": seat})
+    return [
+        SealedRow(seat_, what, Raw(value), position, commitment)
+        for seat_, what, value, position, commitment in await cursor.fetchall()
+    ]
+
+
+async def event(connection: Connection, larp: str, position: int) -> bytes:
+    """One event as JSON. Raises UnknownPosition."""
+    number = await _number(connection, larp)
+    cursor = await connection.execute(SQL["event"], {"larp": number.larp, "position": position})
+    row = await cursor.fetchone()
+    if row is None:
+        raise UnknownPosition(f"the journal ends at position {number.position}")
+    return event_json(*row)
+
+
+async def events(connection: Connection, larp: str, filter: EventFilter, limit: int) -> Sequence[tuple[int, bytes]]:
+    """Events in order, each with its position and as JSON."""
+    number = await _number(connection, larp)
+    parameters = {
+        "larp": number.larp,
+        "after": filter.after,
+        "before": filter.before,
+        "type": filter.type,
+        "table": filter.table,
+        "character": filter.character,
+        "limit": limit,
+    }
+    if filter.since is not None:
+        first = await _position_before(connection, number, filter.since)
+        parameters["after"] = max(filter.after, first)
+    if filter.until is not None:
+        parameters["before"] = min(filter.before, await _position_before(connection, number, filter.until) + 1)
+    cursor = await connection.execute(SQL[_which(filter)], parameters | {"accounts": _accounts(filter)})
+    return [(position, event_json(position, body, hash_)) for position, body, hash_ in await cursor.fetchall()]
+
+
+def _which(filter: EventFilter) -> str:
+    if filter.account or filter.character:
+        return "events_of_accounts"
+    if filter.table:
+        return "events_of_table"
+    return "events_of_type" if filter.type else "events"
+
+
+def _accounts(filter: EventFilter) -> list[str]:
+    accounts = [filter.account] if filter.account else []
+    if filter.character:
+        accounts += [money.purse(filter.character), money.debtor(filter.character)]
+    return accounts
+
+
+async def _position_before(connection: Connection, number: _LarpNumber, time: datetime) -> int:
+    """The last position recorded before a time, 0 if there is none."""
+    parameters = {"larp": number.larp, "head": number.position, "time": time - _TICK}
+    cursor = await connection.execute(SQL["position_at"], parameters)
+    row = await cursor.fetchone()
+    return int(row[0]) if row else 0
