@@ -83,9 +83,10 @@ class OpenTable(Struct, frozen=True):
 
 
 class Over(Struct, frozen=True):
-    """What is left of a table that is over: its game."""
+    """What is left of a table that is over: its game, and the position of its last event."""
 
     game: str
+    position: int
 
 
 class Entry(Struct, frozen=True):
@@ -203,6 +204,18 @@ class Book:
     def is_reversed(self, position: int) -> bool:
         return self.reversed.get(position) is not None
 
+    def position_of(self, request: "Request") -> int:
+        """The position that a conditional write refers to: the table's for what is done at a table, else the head."""
+        if not isinstance(request, ActRequest | Act | Void):
+            return self.position
+        match self.tables.get(request.table):
+            case OpenTable(state=state):
+                return state.position
+            case Over(position=position):
+                return position
+            case None:
+                return self.position
+
     def game_of(self, table: str) -> Game[Any] | None:
         """The game of an open or ended table, None for a table that has never been."""
         found = self.tables.get(table)
@@ -318,7 +331,7 @@ class Book:
                 game, before = BY_NAME[event.game], None
         after = game.fold(before, event, recorded.postings, at=recorded.at, position=recorded.position)
         if after.is_over:
-            self.tables.put(table, Over(game.name))
+            self.tables.put(table, Over(game.name, after.position))
             self.secrets.put(table, None)
         else:
             self.tables.put(table, OpenTable(game.name, after))
@@ -339,3 +352,15 @@ class Book:
         shown = {uncovered.commitment for uncovered in event.uncovered}
         known = self.secrets.get(table) or {}
         self.secrets.put(table, {c: secret for c, secret in known.items() if c not in shown} or None)
+
+
+def table_history(events: Iterable[Recorded]) -> Iterable[Applied]:
+    """The events of one table from its opening on, each with the table after it: nothing else is needed."""
+    game: Game[Any] | None = None
+    state: TableState | None = None
+    for recorded in events:
+        if isinstance(recorded.event, TableOpened):
+            game = BY_NAME[recorded.event.game]
+        assert game is not None, "the first event of a table opens it"
+        state = game.fold(state, recorded.event, recorded.postings, at=recorded.at, position=recorded.position)
+        yield Applied(recorded, (), game, state)

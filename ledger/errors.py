@@ -206,6 +206,13 @@ class StalePosition(Refused):
     status = 412
 
 
+class IdempotencyMismatch(Refused):
+    """The idempotency key was used for another request"""
+
+    code = "idempotency_mismatch"
+    status = 422
+
+
 class Unavailable(SkuggbokError):
     """The service cannot take the request at the moment; it can be sent again after `retry_after_s` seconds."""
 

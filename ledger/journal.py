@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 
 from ledger import chain, snapshot, sql
 from ledger.arrays import Byteas, Instants, Int8s, Texts
-from ledger.book import READER, Applied, Book, OpenTable
+from ledger.book import READER, Applied, Book, OpenTable, table_history
 from ledger.database import Connection, Database
 from ledger.errors import Damaged, UnknownLarp
 from ledger.games.table import UncoversValues
@@ -34,14 +34,33 @@ class Projection(Protocol):
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]: ...
 
 
+class Once(Struct, frozen=True):
+    """An idempotency key: whose it is, and keyed hashes of the key and of what was said with it."""
+
+    token: str
+    key_hash: bytes
+    said_hash: bytes
+
+
+class Kept(Struct, frozen=True):
+    """What came of a command that was sent with a key: the events from `first` to `last`."""
+
+    once: Once
+    first: int
+    last: int
+
+
 class Batch(Struct, frozen=True):
-    """What one append writes: the Book's head before it, and everything that follows from there."""
+    """What one append writes: the Book's head before it, and everything that follows from there.
+
+    `secrets`: each with the position of the event that sealed it.
+    """
 
     expected: int
     expected_hash: bytes
     applied: Sequence[Applied]
-    secrets: Sequence[tuple[int, Secret]]
-    """Each with the position of the event that sealed it."""
+    secrets: Sequence[tuple[int, Secret]] = ()
+    receipts: Sequence[Kept] = ()
 
 
 class Journal:
@@ -114,8 +133,34 @@ class Journal:
 
     async def events_at(self, connection: Connection, positions: Sequence[int]) -> Mapping[int, Recorded]:
         """The events at those of the positions that the journal has."""
-        cursor = await connection.execute(SQL["events_at"], self._key | {"positions": list(positions)}, binary=True)
-        return {position: READER.read(position, body, hash_) for position, body, hash_ in await cursor.fetchall()}
+        events = await self._read(connection, "events_at", {"positions": list(positions)})
+        return {event.position: event for event in events}
+
+    async def receipts(self, connection: Connection, asked: Sequence[Once]) -> Mapping[tuple[str, bytes], Kept]:
+        """What came of those of the keys that were used before, by token and key."""
+        parameters = {
+            "tokens": Texts(once.token for once in asked),
+            "keys": Byteas(once.key_hash for once in asked),
+        }
+        cursor = await connection.execute(SQL["receipts"], self._key | parameters, binary=True)
+        return {
+            (token, key): Kept(Once(token, key, said), first, last)
+            for token, key, said, first, last in await cursor.fetchall()
+        }
+
+    async def again(self, connection: Connection, first: int, last: int) -> tuple[Applied, ...]:
+        """Events that were recorded before, each with its table as it was then."""
+        span = {"first": first, "last": last}
+        events = await self._read(connection, "range", span)
+        table = events[-1].table if events else None
+        if table is None:
+            return tuple(Applied(event, (), None, None) for event in events)
+        history = await self._read(connection, "of_table", {"table": table, "last": last})
+        return tuple(applied for applied in table_history(history) if applied.recorded.position >= first)
+
+    async def _read(self, connection: Connection, query: str, parameters: dict[str, Any]) -> list[Recorded]:
+        cursor = await connection.execute(SQL[query], self._key | parameters, binary=True)
+        return [READER.read(position, body, hash_) for position, body, hash_ in await cursor.fetchall()]
 
     async def save_snapshot(self, connection: Connection, position: int, hash_: bytes, book: bytes) -> None:
         values = {"position": position, "hash": hash_, "shape": snapshot.shape(), "book": book}
@@ -128,6 +173,7 @@ class Journals:
     def __init__(self, database: Database, projections: Sequence[Projection] = ()) -> None:
         self.database = database
         self.projections = projections
+        self._secret_key: bytes | None = None
         parts = "".join(f", {projection.statement}" for projection in projections)
         self.append_statement = sql.load_with("ledger.sql", "journal.sql", "append", parts)
 
@@ -135,6 +181,15 @@ class Journals:
         """An empty journal, unless there is one. It is a LARP's from its first event on."""
         async with self.database.connection() as connection:
             await connection.execute(SQL["found"], {"slug": slug, "hash": chain.GENESIS})
+
+    async def secret_key(self) -> bytes:
+        """The database's own 32 bytes, for keyed hashes."""
+        if self._secret_key is None:
+            async with self.database.connection() as connection:
+                row = await (await connection.execute(SQL["secret_key"])).fetchone()
+            assert row is not None, "a migration makes it"
+            self._secret_key = bytes(row[0])
+        return self._secret_key
 
     async def open(self, slug: str) -> Journal:
         """Raises UnknownLarp."""
@@ -199,6 +254,11 @@ def _parameters(batch: Batch) -> dict[str, Any]:
         "secret_value": Byteas(msgspec.json.encode(secret.value) for secret in secrets),
         "secret_position": Int8s(position for position, _ in batch.secrets),
         "secret_uncovered": Int8s(shown_at),
+        "receipt_token": Texts(kept.once.token for kept in batch.receipts),
+        "receipt_key": Byteas(kept.once.key_hash for kept in batch.receipts),
+        "receipt_said": Byteas(kept.once.said_hash for kept in batch.receipts),
+        "receipt_first": Int8s(kept.first for kept in batch.receipts),
+        "receipt_last": Int8s(kept.last for kept in batch.receipts),
         "uncovered_table": Texts(table for table, _ in uncovered.values()),
         "uncovered_commitment": Texts(uncovered),
         "uncovered_position": Int8s(position for _, position in uncovered.values()),

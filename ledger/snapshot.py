@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from ledger.book import BY_NAME, Book, Character, OpenTable, Over
 from ledger.money import Kind
 
-VERSION = 1
+VERSION = 2
 
 
 class Snapshot(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Snapshot(Struct, frozen=True):
     characters: Mapping[str, Character]
     balances: tuple[tuple[str, str, int], ...]
     open_tables: Mapping[str, tuple[Raw, ...]]
-    over: Mapping[str, str]
+    over: Mapping[str, tuple[str, int]]
     reversed: tuple[int, ...]
 
 
@@ -59,7 +59,7 @@ def take(book: Book) -> bytes:
                 name: [t.state for t in tables.values() if isinstance(t, OpenTable) and t.game == name]
                 for name in BY_NAME
             },
-            "over": {name: t.game for name, t in tables.items() if isinstance(t, Over)},
+            "over": {name: (t.game, t.position) for name, t in tables.items() if isinstance(t, Over)},
             "reversed": [position for position, _ in book.reversed.items()],
         }
     )
@@ -80,8 +80,8 @@ def restore(larp: str, content: bytes) -> Book:
         for raw in states:
             state = _states[game].decode(raw)
             book.tables.put(state.table, OpenTable(game, state))
-    for table, game in snapshot.over.items():
-        book.tables.put(table, Over(game))
+    for table, (game, position) in snapshot.over.items():
+        book.tables.put(table, Over(game, position))
     for position in snapshot.reversed:
         book.reversed.put(position, True)
     return book

@@ -6,9 +6,10 @@ a refusal stands only if the journal's head is still the one it was decided on.
 """
 
 import asyncio
+import hmac
 import secrets
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import structlog
@@ -18,8 +19,8 @@ from msgspec import Struct
 from ledger import purses, snapshot
 from ledger.book import Applied, Book, LarpCommand, Request
 from ledger.database import Connection
-from ledger.errors import Refused, Unavailable
-from ledger.journal import Batch, Journal, Journals
+from ledger.errors import IdempotencyMismatch, Refused, StalePosition, Unavailable
+from ledger.journal import Batch, Journal, Journals, Kept, Once
 from ledger.messages import Actor, Decision, Draft, Secret, in_utc
 from ledger.recorded import Recorded, record
 from ledger.sealing import ENTROPY_BYTES
@@ -37,10 +38,28 @@ SNAPSHOT_EVERY = 2_000
 """Events after which a Book is kept, so that a start folds no more than about so many."""
 
 
+class Sent(Struct, frozen=True, kw_only=True):
+    """A request as it was sent, and on what conditions.
+
+    `key`: an idempotency key of 1 to 255 characters, for which `said` is everything that was said with it.
+    `if_match`: the position that the table, or else the journal, must still be at.
+    """
+
+    request: Request
+    actor: Actor
+    key: str | None = None
+    said: bytes = b""
+    if_match: int | None = None
+
+
 class Receipt(Struct, frozen=True):
-    """What was recorded of one command, durably: its events in order, and the table after each."""
+    """What was recorded of one command, durably: its events in order, and the table after each.
+
+    `replayed`: it was recorded when the same key was used before, and nothing new was.
+    """
 
     applied: tuple[Applied, ...]
+    replayed: bool = False
 
     @property
     def position(self) -> int:
@@ -50,9 +69,9 @@ class Receipt(Struct, frozen=True):
 class _Pending:
     """A command that waits, and what was made of it so far."""
 
-    def __init__(self, command: Request, actor: Actor) -> None:
-        self.command = command
-        self.actor = actor
+    def __init__(self, sent: Sent) -> None:
+        self.sent = sent
+        self.once: Once | None = None
         self.entropy = secrets.token_bytes(ENTROPY_BYTES)
         self.answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self.refusal: Refused | None = None
@@ -60,9 +79,9 @@ class _Pending:
         self.tried: list[tuple[str, ...]] = []
         """The ids of events that were sent and may have been recorded: a lost connection does not say."""
 
-    def resolve(self, applied: tuple[Applied, ...]) -> None:
+    def resolve(self, applied: tuple[Applied, ...], *, replayed: bool = False) -> None:
         if not self.answer.done():
-            self.answer.set_result(Receipt(applied))
+            self.answer.set_result(Receipt(applied, replayed))
 
     def fail(self, error: Exception) -> None:
         if not self.answer.done():
@@ -83,11 +102,11 @@ class LarpWriter:
         self._snapshot: asyncio.Task[None] | None = None
         self._snapshot_position = 0
 
-    async def submit(self, command: Request, actor: Actor) -> Receipt:
+    async def submit(self, sent: Sent) -> Receipt:
         """Carry a command out. Raises a Refused; Unavailable when too much waits or the database is away."""
         if len(self._waiting) >= QUEUE_MAX:
             raise Unavailable(f"{QUEUE_MAX} commands wait for {self._slug} already: send it again")
-        pending = _Pending(command, actor)
+        pending = _Pending(sent)
         self._waiting.append(pending)
         if self._running is None or self._running.done():
             self._running = asyncio.get_running_loop().create_task(self._drain())
@@ -101,9 +120,23 @@ class LarpWriter:
 
     async def _drain(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
-            await self._carry_out(batch)
+            await self._carry_out(self._next_batch())
             self._keep_snapshot()
+
+    def _next_batch(self) -> Sequence[_Pending]:
+        """What waits; a key that is in the batch already waits for the next, where its receipt will be found."""
+        batch, keys, later = list[_Pending](), set[tuple[str, str]](), list[_Pending]()
+        while self._waiting and len(batch) < BATCH_MAX:
+            pending = self._waiting.popleft()
+            sent = pending.sent
+            if sent.key is not None and (sent.actor.token, sent.key) in keys:
+                later.append(pending)
+                continue
+            if sent.key is not None:
+                keys.add((sent.actor.token, sent.key))
+            batch.append(pending)
+        self._waiting.extendleft(reversed(later))
+        return batch
 
     async def _carry_out(self, batch: Sequence[_Pending]) -> None:
         """Answer every command of the batch, whatever happens."""
@@ -148,6 +181,7 @@ class LarpWriter:
                     pending.fail(refused)
                 return
         journal = self._journal
+        await self._hash_keys(batch)
         async with self._database.connection() as connection:
             if self._book is None:
                 self._book = await journal.load(connection)
@@ -177,17 +211,15 @@ class LarpWriter:
         self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending], *, merge: bool = True
     ) -> Book | None:
         """Decide and write. None: the head has moved on and nothing was written or answered."""
+        await self._answer_known(connection, journal, [p for p in batch if p.once is not None and not p.answer.done()])
         open_ = [pending for pending in batch if not pending.answer.done()]
-        reversals = [p.command.position for p in open_ if isinstance(p.command, purses.Reverse)]
-        originals = await journal.events_at(connection, reversals) if reversals else {}
+        asked = [p.sent.request.position for p in open_ if isinstance(p.sent.request, purses.Reverse)]
+        originals = await journal.events_at(connection, asked) if asked else {}
         fork, kept = book.fork(), []
         for pending in open_:
             pending.refusal, pending.attempt = None, ()
             try:
-                command = fork.resolve(pending.command)
-                original = originals.get(command.position) if isinstance(command, purses.Reverse) else None
-                decision = fork.decide(command, pending.entropy, original)
-                in_utc(command.at)
+                command, decision = _decided(fork, pending, originals)
             except Refused as refused:
                 pending.refusal = refused
                 continue
@@ -199,25 +231,50 @@ class LarpWriter:
             self._confirm(fork, batch)
         return fork
 
+    async def _hash_keys(self, batch: Sequence[_Pending]) -> None:
+        for pending in batch:
+            if pending.sent.key is not None and pending.once is None:
+                pending.once = _once(await self._journals.secret_key(), pending.sent)
+
+    async def _answer_known(self, connection: Connection, journal: Journal, keyed: Sequence[_Pending]) -> None:
+        """Answer those whose key was used before with what came of it then. Nobody but us can use it meanwhile:
+        a receipt is written with a move of the head, which would make our append fail."""
+        if not keyed:
+            return
+        known = await journal.receipts(connection, [pending.once for pending in keyed if pending.once])
+        for pending in keyed:
+            assert pending.once is not None
+            before = known.get((pending.once.token, pending.once.key_hash))
+            if before is None:
+                continue
+            if before.once.said_hash != pending.once.said_hash:
+                pending.fail(IdempotencyMismatch("the key was used with another body or path before: take a new one"))
+            else:
+                pending.resolve(await journal.again(connection, before.first, before.last), replayed=True)
+
     async def _append(
         self,
         connection: Connection,
         journal: Journal,
         book: Book,
         batch: Sequence[_Pending],
-        kept: Sequence[tuple[int, Secret]],
+        secrets: Sequence[tuple[int, Secret]],
     ) -> bool:
-        applied = [applied for pending in batch for applied in pending.attempt]
-        if not applied:
-            return await journal.is_head(connection, book.position)
-        for pending in batch:
-            if pending.attempt:
-                pending.tried.append(tuple(each.recorded.id for each in pending.attempt))
-        appended = await journal.append(connection, Batch(book.position, book.hash, applied, kept))
+        accepted = [pending for pending in batch if pending.attempt]
+        if not accepted:
+            return not batch or await journal.is_head(connection, book.position)
+        for pending in accepted:
+            pending.tried.append(tuple(each.recorded.id for each in pending.attempt))
+        applied = [applied for pending in accepted for applied in pending.attempt]
+        receipts = [
+            Kept(pending.once, pending.attempt[0].recorded.position, pending.attempt[-1].recorded.position)
+            for pending in accepted
+            if pending.once is not None
+        ]
+        appended = await journal.append(connection, Batch(book.position, book.hash, applied, secrets, receipts))
         if not appended:
-            for pending in batch:
-                if pending.attempt:
-                    pending.tried.pop()
+            for pending in accepted:
+                pending.tried.pop()
         return appended
 
     def _confirm(self, fork: Book, batch: Sequence[_Pending]) -> None:
@@ -256,19 +313,49 @@ class Writers:
 
     async def submit(self, larp: str, command: Request, actor: Actor) -> Receipt:
         """Carry a command out in a LARP. Raises a Refused, UnknownLarp among them, or Unavailable."""
+        return await self.send(larp, Sent(request=command, actor=actor))
+
+    async def send(self, larp: str, sent: Sent) -> Receipt:
+        """The same on conditions: also raises IdempotencyMismatch and StalePosition."""
         writer = self._writers.get(larp)
         if writer is None:
             writer = self._writers[larp] = LarpWriter(self._journals, larp)
-        return await writer.submit(command, actor)
+        return await writer.submit(sent)
 
     async def found(self, command: purses.FoundLarp, actor: Actor) -> Receipt:
         """Begin a LARP's journal. Raises AlreadyExists."""
+        return await self.send_founding(command, Sent(request=command, actor=actor))
+
+    async def send_founding(self, command: purses.FoundLarp, sent: Sent) -> Receipt:
+        """The same on conditions; `sent` holds the command."""
         await self._journals.found(command.larp)  # an empty journal, which the first event then makes a LARP
-        return await self.submit(command.larp, command, actor)
+        return await self.send(command.larp, sent)
 
     async def close(self) -> None:
         for writer in self._writers.values():
             await writer.close()
+
+
+def _once(secret_key: bytes, sent: Sent) -> Once:
+    """Keyed hashes: whoever reads the database can neither guess a body nor use a key."""
+    assert sent.key is not None
+
+    def keyed(purpose: bytes, value: bytes) -> bytes:
+        return hmac.digest(secret_key, purpose + b"\0" + sent.actor.token.encode() + b"\0" + value, "sha256")
+
+    return Once(sent.actor.token, keyed(b"key", sent.key.encode()), keyed(b"said", sent.said))
+
+
+def _decided(fork: Book, pending: _Pending, originals: Mapping[int, Recorded]) -> tuple[LarpCommand, Decision]:
+    """The command, decoded, and what comes of it. Raises a Refused."""
+    sent = pending.sent
+    command = fork.resolve(sent.request)
+    if sent.if_match is not None and (position := fork.position_of(command)) != sent.if_match:
+        raise StalePosition(f"it is at position {position}, not at {sent.if_match} any more: look again")
+    original = originals.get(command.position) if isinstance(command, purses.Reverse) else None
+    decision = fork.decide(command, pending.entropy, original)
+    in_utc(command.at)
+    return command, decision
 
 
 def _recorded(fork: Book, decision: Decision, command: LarpCommand, pending: _Pending) -> tuple[Applied, ...]:
@@ -289,5 +376,5 @@ def _record(fork: Book, draft: Draft, command: LarpCommand, pending: _Pending) -
         id=str(uuid.uuid7()),
         at=in_utc(command.at) or recorded_at,
         recorded_at=recorded_at,
-        actor=pending.actor,
+        actor=pending.sent.actor,
     )

@@ -3,6 +3,9 @@
 from typing import Any
 
 from ledger.games.game import Game
+from ledger.games.schattenspiel import SCHATTENSPIEL
+from ledger.games.schocken import SCHOCKEN
 from ledger.games.skuggkast import SKUGGKAST
+from ledger.games.takespillet import TAKESPILLET
 
-GAMES: tuple[Game[Any], ...] = (SKUGGKAST,)
+GAMES: tuple[Game[Any], ...] = (SKUGGKAST, SCHATTENSPIEL, TAKESPILLET, SCHOCKEN)

@@ -178,16 +178,18 @@ class Play(Generic[S]):
 # ---- opening ----
 
 
-def require_opening(larp: People, opening: Opening, *, seats_min: int, seats_max: int | None) -> None:
+def require_opening(
+    larp: People, opening: Opening, *, seats_min: int, seats_max: int | None, assets: Iterable[str] = ()
+) -> None:
     """What all games ask of an opening, before the game's own rules: known characters and assets, seats.
 
-    Raises UnknownCharacter and UnknownAsset, then InvalidRules.
+    `assets`: those that the game's rules name. Raises UnknownCharacter and UnknownAsset, then InvalidRules.
     """
     for seat in opening.seats:
         if not larp.has_character(seat):
             raise UnknownCharacter(f"there is no character {seat!r} in this LARP")
-    if opening.stake is not None:
-        money.Till(larp).kind(opening.stake.asset)
+    for asset in (*((opening.stake.asset,) if opening.stake else ()), *assets):
+        money.Till(larp).kind(asset)
     count = len(opening.seats)
     if count < seats_min or (seats_max is not None and count > seats_max):
         many = f"exactly {seats_min}" if seats_min == seats_max else f"{seats_min} to {seats_max or 'any number of'}"

@@ -34,8 +34,36 @@ WITH head AS (
         AS u (table_, commitment, position)
     WHERE secret.larp = head.larp AND secret.table_ = u.table_ AND secret.commitment = u.commitment
 )
+, receipt AS (
+    INSERT INTO skuggbok.receipt (larp, token, key_hash, said_hash, first_position, last_position)
+    SELECT head.larp, r.*
+    FROM head, unnest(
+        %(receipt_token)b, %(receipt_key)b, %(receipt_said)b, %(receipt_first)b, %(receipt_last)b
+    ) AS r
+)
 -- projections
 SELECT count(*) FROM head;
+
+-- name: secret_key
+-- The database's own secret, for keyed hashes.
+SELECT key FROM skuggbok.secret_key;
+
+-- name: receipts
+-- What came of commands that were sent with a key before.
+SELECT receipt.token, receipt.key_hash, receipt.said_hash, receipt.first_position, receipt.last_position
+FROM unnest(%(tokens)b, %(keys)b) AS asked (token, key_hash)
+JOIN skuggbok.receipt ON receipt.larp = %(larp)b AND receipt.token = asked.token
+    AND receipt.key_hash = asked.key_hash;
+
+-- name: range
+-- Some events in a row.
+SELECT position, body, hash FROM skuggbok.event
+WHERE larp = %(larp)s AND position BETWEEN %(first)s AND %(last)s ORDER BY position;
+
+-- name: of_table
+-- The events of one table, up to a position.
+SELECT position, body, hash FROM skuggbok.event
+WHERE larp = %(larp)s AND table_ = %(table)s AND position <= %(last)s ORDER BY position;
 
 -- name: head
 -- Where a journal ends.

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Union
+from typing import Any
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ledger.games import GAMES
 from ledger.messages import Actor, Draft
 from ledger.recorded import Recorded, record
 from ledger.sealing import ENTROPY_BYTES
+from ledger.wire import decoder_of
 
 ORGANISER = Actor(role="organiser", token="tok_test")
 COMMANDS = {
@@ -28,8 +29,8 @@ COMMANDS = {
     "assignments": purses.Assign,
     "reversals": purses.Reverse,
 }
-OPENINGS = msgspec.json.Decoder(Union[tuple(game.opening for game in GAMES)])
-ACTIONS = {game.name: msgspec.json.Decoder(Union[game.actions]) for game in GAMES}
+OPENINGS = decoder_of(*(game.opening for game in GAMES))
+ACTIONS = {game.name: decoder_of(*game.actions) for game in GAMES}
 
 
 class MemoryLarp:

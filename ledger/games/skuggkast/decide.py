@@ -5,7 +5,7 @@ from typing import Literal, assert_never
 from msgspec import convert, to_builtins
 
 from ledger import money
-from ledger.errors import DiceNotAccepted, DiceRequired, IllegalMove, Malformed, WrongPhase
+from ledger.errors import DiceNotAccepted, DiceRequired, IllegalMove, WrongPhase
 from ledger.games.play import (
     Play,
     open_with_stakes,
@@ -146,10 +146,10 @@ def _require_side(state: State, dice: Dice) -> None:
 
 def _claim(play: Play[State], action: Claim) -> None:  # rules 3 and 8
     state, claimed = play.state, Dice(action.symbol, action.number, action.shadow)
+    if state.phase == "turn" and state.dice == "service":
+        raise WrongPhase(f"the service rolls at {state.table}: roll before you claim")
     play.require_phase("claim", "turn")
     play.require_turn(action.seat, state.active)
-    if state.cup is None and state.dice == "service":
-        raise WrongPhase(f"the service rolls at {state.table}: roll before you claim")
     if action.dice is not None and (state.cup is not None or not action.show):
         raise DiceNotAccepted("dice come with a claim only to show a roll that was not recorded")
     if action.show and state.cup is None and action.dice is None:
@@ -197,8 +197,6 @@ def _challenge(play: Play[State], action: Challenge) -> None:  # rules 4 and 5
 
 
 def _reveal(play: Play[State], action: Reveal) -> None:  # rule 5
-    if action.refuse and action.dice is not None:
-        raise Malformed("refuse and dice exclude each other", pointer="/dice")
     play.require_phase("reveal")
     play.require_turn(action.seat, play.state.active)
     if action.dice is None and not action.refuse:

@@ -118,6 +118,10 @@ class Reveal(SeatAction, frozen=True, kw_only=True, tag="reveal"):
     dice: Dice | None = None
     refuse: bool = False
 
+    def __post_init__(self) -> None:
+        if self.refuse and self.dice is not None:
+            raise ValueError("`refuse` and `dice` exclude each other")  # malformed, when decoded
+
 
 class Rebuy(SeatAction, frozen=True, kw_only=True, tag="rebuy"):
     """Pay a new stake to be in contention again."""

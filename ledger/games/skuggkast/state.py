@@ -74,6 +74,12 @@ class State(TableState, frozen=True, kw_only=True):
         """Rule 12: with a rebuy everybody still can."""
         return self.rules.after_lie == "rebuy" or any(self.players[seat].in_contention for seat in self.seated)
 
+    @property
+    def has_ended(self) -> bool:
+        """Somebody has won, one seat is left, or nobody can win: the table closes with the same action."""
+        reached = any(player.count >= self.rules.target for player in self.players.values())
+        return reached or len(self.seated) == 1 or not self.somebody_can_win
+
 
 # ---- evolve ----
 
@@ -151,8 +157,13 @@ def _with_player(state: State, seat: str, player: Player) -> State:
 
 
 def _next_turn(state: State) -> State:
-    """Rule 10: clockwise to the next seat at the table; who must miss a turn misses it, once."""
+    """Rule 10: clockwise to the next seat at the table; who must miss a turn misses it, once.
+
+    Where the game has ended (rules 9, 11 and 12) the turn is nobody's, and nobody misses one.
+    """
     assert state.active is not None, "a turn passes from somebody"
+    if state.has_ended:
+        return replace(state, phase="turn", active=None, cup=None, claim=None)
     at, players = state.seats.index(state.active), dict(state.players)
     seats = (*state.seats[at + 1 :], *state.seats[: at + 1])
     for seat in (*seats, *seats):
