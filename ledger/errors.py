@@ -213,6 +213,23 @@ class IdempotencyMismatch(Refused):
     status = 422
 
 
+class DiceInBatch(Refused):
+    """An atomic batch must not depend on dice that the service rolls, or on what is sealed"""
+
+    code = "dice_in_batch"
+
+
+class BatchRefused(Refused):
+    """One of several commands was refused, so none was carried out"""
+
+    code = "batch_refused"
+
+    def __init__(self, at: int, refusal: Refused) -> None:
+        super().__init__(f"command {at + 1} was refused: {refusal.detail}")
+        self.at = at
+        self.refusal = refusal
+
+
 class Unavailable(SkuggbokError):
     """The service cannot take the request at the moment; it can be sent again after `retry_after_s` seconds."""
 

@@ -77,11 +77,11 @@ class Journal:
 
     async def append(self, connection: Connection, batch: Batch) -> bool:
         """Write the batch, durably, or nothing: False if the head is not where the batch expects it."""
-        parameters = self._key | _parameters(batch)
+        parameters = self._key | _parameters(batch) | {"notice": self.slug}
         for projection in self._journals.projections:
             parameters |= projection.parameters(batch.applied)
         cursor = await connection.execute(self._journals.append_statement, parameters, prepare=True, binary=True)
-        return await cursor.fetchone() == (1,)
+        return await cursor.fetchone() is not None
 
     async def is_head(self, connection: Connection, position: int) -> bool:
         cursor = await connection.execute(SQL["head"], {"slug": self.slug})

@@ -116,10 +116,11 @@ class Draft(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """All that comes of one command, recorded together or not at all."""
+    """All that comes of one command, recorded together or not at all. `rolled`: the service's dice had a say in it."""
 
     drafts: tuple[Draft, ...]
     secrets: tuple[Secret, ...] = ()
+    rolled: bool = False
 
 
 CreditLimits = Mapping[Slug, Limit]

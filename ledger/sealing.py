@@ -44,6 +44,8 @@ class Chance:
             raise ValueError(f"entropy has {len(entropy)} bytes, it needs {ENTROPY_BYTES}")
         self._entropy = entropy
         self._drawn = 0
+        self.rolled = False
+        """Whether a die was rolled; a nonce is no die."""
 
     def _draw(self, purpose: bytes, size: int) -> bytes:
         self._drawn += 1
@@ -53,6 +55,7 @@ class Chance:
         """1 to `sides` (at most 256), each as likely as the next."""
         if not 1 <= sides <= 256:
             raise ValueError(f"a die has 1 to 256 sides, not {sides}")
+        self.rolled = True
         fair = 256 - 256 % sides
         while True:
             byte = self._draw(b"die", 1)[0]

@@ -9,21 +9,19 @@ import asyncio
 import hmac
 import secrets
 from collections import deque
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
 import structlog
-import uuid_utils.compat as uuid
 from msgspec import Struct
 
 from ledger import purses, snapshot
-from ledger.book import Applied, Book, LarpCommand, Request
+from ledger.book import Applied, Book, Request
 from ledger.database import Connection
-from ledger.errors import IdempotencyMismatch, Refused, StalePosition, Unavailable
+from ledger.errors import IdempotencyMismatch, Refused, Unavailable
 from ledger.journal import Batch, Journal, Journals, Kept, Once
-from ledger.messages import Actor, Decision, Draft, Secret, in_utc
-from ledger.recorded import Recorded, record
+from ledger.messages import Actor, Secret
 from ledger.sealing import ENTROPY_BYTES
+from ledger.sending import Attempt, Sent
 
 log = structlog.get_logger()
 
@@ -36,20 +34,6 @@ PATIENCE_S = 10.0
 RETRY_S = 0.1
 SNAPSHOT_EVERY = 2_000
 """Events after which a Book is kept, so that a start folds no more than about so many."""
-
-
-class Sent(Struct, frozen=True, kw_only=True):
-    """A request as it was sent, and on what conditions.
-
-    `key`: an idempotency key of 1 to 255 characters, for which `said` is everything that was said with it.
-    `if_match`: the position that the table, or else the journal, must still be at.
-    """
-
-    request: Request
-    actor: Actor
-    key: str | None = None
-    said: bytes = b""
-    if_match: int | None = None
 
 
 class Receipt(Struct, frozen=True):
@@ -102,15 +86,18 @@ class LarpWriter:
         self._snapshot: asyncio.Task[None] | None = None
         self._snapshot_position = 0
 
-    async def submit(self, sent: Sent) -> Receipt:
-        """Carry a command out. Raises a Refused; Unavailable when too much waits or the database is away."""
+    def enqueue(self, sent: Sent) -> asyncio.Future[Receipt]:
+        """Let a command wait its turn. The future raises a Refused, or Unavailable while the database is away.
+
+        Raises Unavailable when too much waits already.
+        """
         if len(self._waiting) >= QUEUE_MAX:
             raise Unavailable(f"{QUEUE_MAX} commands wait for {self._slug} already: send it again")
         pending = _Pending(sent)
         self._waiting.append(pending)
         if self._running is None or self._running.done():
             self._running = asyncio.get_running_loop().create_task(self._drain())
-        return await pending.answer
+        return pending.answer
 
     async def close(self) -> None:
         """Finish what waits."""
@@ -213,23 +200,22 @@ class LarpWriter:
         """Decide and write. None: the head has moved on and nothing was written or answered."""
         await self._answer_known(connection, journal, [p for p in batch if p.once is not None and not p.answer.done()])
         open_ = [pending for pending in batch if not pending.answer.done()]
-        asked = [p.sent.request.position for p in open_ if isinstance(p.sent.request, purses.Reverse)]
+        asked = [
+            request.position for p in open_ for request in p.sent.requests if isinstance(request, purses.Reverse)
+        ]
         originals = await journal.events_at(connection, asked) if asked else {}
-        fork, kept = book.fork(), []
+        attempt = Attempt(book, originals)
         for pending in open_:
             pending.refusal, pending.attempt = None, ()
             try:
-                command, decision = _decided(fork, pending, originals)
+                pending.attempt = attempt.carry_out(pending.sent, pending.entropy)
             except Refused as refused:
                 pending.refusal = refused
-                continue
-            kept += [(fork.position + 1, secret) for secret in decision.secrets]
-            pending.attempt = _recorded(fork, decision, command, pending)
-        if not await self._append(connection, journal, book, open_, kept):
+        if not await self._append(connection, journal, book, open_, attempt.secrets):
             return None
         if merge:
-            self._confirm(fork, batch)
-        return fork
+            self._confirm(attempt.fork, batch)
+        return attempt.fork
 
     async def _hash_keys(self, batch: Sequence[_Pending]) -> None:
         for pending in batch:
@@ -317,10 +303,14 @@ class Writers:
 
     async def send(self, larp: str, sent: Sent) -> Receipt:
         """The same on conditions: also raises IdempotencyMismatch and StalePosition."""
+        return await self.enqueue(larp, sent)
+
+    def enqueue(self, larp: str, sent: Sent) -> asyncio.Future[Receipt]:
+        """The same without waiting: many commands in order, from one sender."""
         writer = self._writers.get(larp)
         if writer is None:
             writer = self._writers[larp] = LarpWriter(self._journals, larp)
-        return await writer.submit(sent)
+        return writer.enqueue(sent)
 
     async def found(self, command: purses.FoundLarp, actor: Actor) -> Receipt:
         """Begin a LARP's journal. Raises AlreadyExists."""
@@ -338,43 +328,9 @@ class Writers:
 
 def _once(secret_key: bytes, sent: Sent) -> Once:
     """Keyed hashes: whoever reads the database can neither guess a body nor use a key."""
-    assert sent.key is not None
+    assert sent.key is not None, "only what has a key is asked for"
 
     def keyed(purpose: bytes, value: bytes) -> bytes:
         return hmac.digest(secret_key, purpose + b"\0" + sent.actor.token.encode() + b"\0" + value, "sha256")
 
     return Once(sent.actor.token, keyed(b"key", sent.key.encode()), keyed(b"said", sent.said))
-
-
-def _decided(fork: Book, pending: _Pending, originals: Mapping[int, Recorded]) -> tuple[LarpCommand, Decision]:
-    """The command, decoded, and what comes of it. Raises a Refused."""
-    sent = pending.sent
-    command = fork.resolve(sent.request)
-    if sent.if_match is not None and (position := fork.position_of(command)) != sent.if_match:
-        raise StalePosition(f"it is at position {position}, not at {sent.if_match} any more: look again")
-    original = originals.get(command.position) if isinstance(command, purses.Reverse) else None
-    decision = fork.decide(command, pending.entropy, original)
-    in_utc(command.at)
-    return command, decision
-
-
-def _recorded(fork: Book, decision: Decision, command: LarpCommand, pending: _Pending) -> tuple[Applied, ...]:
-    """Give what was decided its place on the fork."""
-    fork.keep(decision.secrets)
-    return tuple(fork.apply(_record(fork, draft, command, pending)) for draft in decision.drafts)
-
-
-def _record(fork: Book, draft: Draft, command: LarpCommand, pending: _Pending) -> Recorded:
-    # The service's clock may be set back; a journal's time never runs backwards.
-    now = datetime.now(UTC)
-    recorded_at = max(now, fork.recorded_at) if fork.recorded_at else now
-    return record(
-        draft,
-        larp=fork.larp,
-        position=fork.position + 1,
-        previous=fork.hash,
-        id=str(uuid.uuid7()),
-        at=in_utc(command.at) or recorded_at,
-        recorded_at=recorded_at,
-        actor=pending.sent.actor,
-    )

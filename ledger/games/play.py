@@ -75,7 +75,7 @@ class Play(Generic[S]):
         self._drafts.append(Draft(event, made, self._state.table))
 
     def decision(self) -> Decision:
-        return Decision(tuple(self._drafts), tuple(self._secrets))
+        return Decision(tuple(self._drafts), tuple(self._secrets), self.chance.rolled)
 
     # ---- guards, in the order in which they apply (rules/README.md) ----
 

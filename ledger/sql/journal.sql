@@ -42,7 +42,7 @@ WITH head AS (
     ) AS r
 )
 -- projections
-SELECT count(*) FROM head;
+SELECT head.larp, pg_notify('skuggbok', %(notice)b) FROM head;
 
 -- name: secret_key
 -- The database's own secret, for keyed hashes.

@@ -12,7 +12,8 @@ from ledger.games.skuggkast.messages import OpenSkuggkast, Rules
 from ledger.games.table import Sum
 from ledger.journal import Journals
 from ledger.messages import Actor
-from ledger.writer import Sent, Writers
+from ledger.sending import Sent
+from ledger.writer import Writers
 from projections.runner import PROJECTIONS
 from tests.ledger.test_writer import ACTOR, balance, founded, rows, transfer
 

@@ -1,0 +1,109 @@
+"""Commands as they are sent, and how one is carried out on a fork of the Book, before anything is written."""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import uuid_utils.compat as uuid
+from msgspec import Struct
+
+from ledger import purses
+from ledger.book import Applied, Book, Request
+from ledger.errors import BatchRefused, DiceInBatch, Refused, StalePosition
+from ledger.games.table import UncoversValues
+from ledger.messages import Actor, Draft, Event, Secret, in_utc
+from ledger.recorded import Recorded, record
+
+
+class Together(Struct, frozen=True):
+    """Commands that are carried out all or none, one after the other. They bring no keys of their own."""
+
+    requests: tuple[Request, ...]
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """A request as it was sent, and on what conditions.
+
+    `key`: an idempotency key of 1 to 255 characters, for which `said` is everything that was said with it.
+    `if_match`: the position that the table, or else the journal, must still be at.
+    """
+
+    request: Request | Together
+    actor: Actor
+    key: str | None = None
+    said: bytes = b""
+    if_match: int | None = None
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        return self.request.requests if isinstance(self.request, Together) else (self.request,)
+
+
+class Attempt:
+    """One try at a batch: a fork of the Book on which commands are carried out one after the other.
+
+    `originals`: the events that reversals name. `secrets`: what was hidden, with the position of its event.
+    """
+
+    def __init__(self, book: Book, originals: Mapping[int, Recorded]) -> None:
+        self.fork = book.fork()
+        self.secrets: list[tuple[int, Secret]] = []
+        self._originals = originals
+
+    def carry_out(self, sent: Sent, entropy: bytes) -> tuple[Applied, ...]:
+        """Decide and apply. Raises a Refused, and then the fork is as it was."""
+        first = sent.requests[0]
+        if sent.if_match is not None and (position := self.fork.position_of(first)) != sent.if_match:
+            raise StalePosition(f"it is at position {position}, not at {sent.if_match} any more: look again")
+        if not isinstance(sent.request, Together):
+            return self._one(self.fork, sent.request, sent.actor, entropy)
+        inner = Attempt(self.fork, self._originals)
+        applied = inner._all(sent.request.requests, sent.actor, entropy)
+        inner.fork.merge()
+        self.secrets += inner.secrets
+        return applied
+
+    def _all(self, requests: Sequence[Request], actor: Actor, entropy: bytes) -> tuple[Applied, ...]:
+        applied: list[Applied] = []
+        for at, request in enumerate(requests):
+            try:
+                own = hmac.digest(entropy, b"%d" % at, "sha256")
+                applied += self._one(self.fork, request, actor, own, together=True)
+            except DiceInBatch:
+                raise
+            except Refused as refused:
+                raise BatchRefused(at, refused) from None
+        return tuple(applied)
+
+    def _one(
+        self, fork: Book, request: Request, actor: Actor, entropy: bytes, *, together: bool = False
+    ) -> tuple[Applied, ...]:
+        command = fork.resolve(request)
+        at = in_utc(command.at)
+        original = self._originals.get(command.position) if isinstance(command, purses.Reverse) else None
+        decision = fork.decide(command, entropy, original)
+        if together and (decision.rolled or any(_uncovers(draft.event) for draft in decision.drafts)):
+            raise DiceInBatch("what the dice show would decide whether all is carried out: send this action alone")
+        self.secrets += [(fork.position + 1, secret) for secret in decision.secrets]
+        fork.keep(decision.secrets)
+        return tuple(fork.apply(_recorded(fork, draft, actor, at)) for draft in decision.drafts)
+
+
+def _uncovers(event: Event) -> bool:
+    return isinstance(event, UncoversValues) and bool(event.uncovered)
+
+
+def _recorded(fork: Book, draft: Draft, actor: Actor, at: datetime | None) -> Recorded:
+    """The event in its place. The service's clock may be set back; a journal's time never runs backwards."""
+    now = datetime.now(UTC)
+    recorded_at = max(now, fork.recorded_at) if fork.recorded_at else now
+    return record(
+        draft,
+        larp=fork.larp,
+        position=fork.position + 1,
+        previous=fork.hash,
+        id=str(uuid.uuid7()),
+        at=at or recorded_at,
+        recorded_at=recorded_at,
+        actor=actor,
+    )
