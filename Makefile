@@ -13,13 +13,13 @@ help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
 
 run: $(VENV)/.service ## start the service with a demonstration, at http://127.0.0.1:$(PORT)
-	@$(BIN)/skuggbok demo --data "$(DATA)" --port $(PORT)
+	@exec $(BIN)/skuggbok demo --data "$(DATA)" --port $(PORT)
 
 serve: $(VENV)/.service ## start the service without the demonstration
-	@$(BIN)/skuggbok serve --data "$(DATA)" --port $(PORT)
+	@exec $(BIN)/skuggbok serve --data "$(DATA)" --port $(PORT)
 
 test: $(VENV)/.test check ## check the code and run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.test ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -45,11 +45,11 @@ $(VENV)/.python:
 
 $(VENV)/.service: $(VENV)/.python $(LOCKS)/service.txt pyproject.toml
 	@echo "Installing Skuggbok into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCKS)/service.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(LOCKS)/service.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.service $(LOCKS)/test.txt
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCKS)/test.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(LOCKS)/test.txt
 	@touch $@

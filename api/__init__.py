@@ -1,0 +1,1 @@
+"""How one asks: the REST API over HTTP, and the command line."""

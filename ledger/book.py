@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
 
-from ledger import chain, money, purses, wire
+from ledger import chain, money, plans, purses, wire
 from ledger.errors import AlreadyExists, Damaged, Malformed, TableClosed, UnknownLarp, UnknownTable
 from ledger.games import GAMES
 from ledger.games.game import Game
@@ -27,7 +27,7 @@ BY_NAME: Mapping[str, Game[Any]] = {game.name: game for game in GAMES}
 EVENTS: tuple[type[Event], ...] = tuple(
     dict.fromkeys([*purses.EVENTS, *(event for game in GAMES for event in game.events)])
 )
-READER = Reader(EVENTS)
+READER = Reader(EVENTS, (upcaster for game in GAMES for upcaster in game.upcasters))
 _ACTIONS = {game.name: wire.decoder_of(*game.actions) for game in GAMES}
 
 
@@ -99,12 +99,16 @@ class Entry(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True):
-    """An event and all that projections need to know of it: entries in the order of postings, from before to."""
+    """An event and all that projections need to know of it: entries in the order of postings, from before to.
+
+    `table`: after the event; `before`: before it, None if it opened the table.
+    """
 
     recorded: Recorded
     entries: tuple[Entry, ...]
     game: Game[Any] | None
     table: TableState | None
+    before: TableState | None = None
 
     def view(self) -> TableView | None:
         """The table after the event, as everybody may see it."""
@@ -205,7 +209,10 @@ class Book:
         return self.reversed.get(position) is not None
 
     def position_of(self, request: "Request") -> int:
-        """The position that a conditional write refers to: the table's for what is done at a table, else the head."""
+        """The position that a conditional write refers to: the table's for what is done at a table, else the head.
+
+        Raises UnknownTable.
+        """
         if not isinstance(request, ActRequest | Act | Void):
             return self.position
         match self.tables.get(request.table):
@@ -214,7 +221,7 @@ class Book:
             case Over(position=position):
                 return position
             case None:
-                return self.position
+                raise UnknownTable(f"there is no table {request.table!r} in this LARP")
 
     def game_of(self, table: str) -> Game[Any] | None:
         """The game of an open or ended table, None for a table that has never been."""
@@ -285,9 +292,9 @@ class Book:
         if recorded.position != self.position + 1:
             raise Damaged(f"position {recorded.position} follows {self.position}")
         entries = tuple(self._moved(recorded))
-        game, table = self._evolve(recorded)
+        game, before, table = self._evolve(recorded)
         self.position, self.hash, self.recorded_at = recorded.position, recorded.hash, recorded.recorded_at
-        return Applied(recorded, entries, game, table)
+        return Applied(recorded, entries, game, table, before)
 
     def _moved(self, recorded: Recorded) -> Iterable[Entry]:
         for posting in recorded.postings:
@@ -297,7 +304,7 @@ class Book:
                 self.balances.put(key, balance or None)
                 yield Entry(account, posting.asset, change, balance)
 
-    def _evolve(self, recorded: Recorded) -> tuple[Game[Any] | None, TableState | None]:
+    def _evolve(self, recorded: Recorded) -> tuple[Game[Any] | None, TableState | None, TableState | None]:
         if recorded.table is not None:
             return self._evolve_table(recorded.table, recorded)
         match recorded.event:
@@ -315,11 +322,13 @@ class Book:
                 pass
             case purses.NoteIssued() | purses.NoteSettled() | purses.NoteForgiven() | purses.NoteAssigned():
                 pass
+            case plans.NotePlanSettled():
+                pass
             case other:
                 raise Damaged(f"position {recorded.position}: {other.TYPE} belongs to a table and names none")
-        return None, None
+        return None, None, None
 
-    def _evolve_table(self, table: str, recorded: Recorded) -> tuple[Game[Any], TableState]:
+    def _evolve_table(self, table: str, recorded: Recorded) -> tuple[Game[Any], TableState | None, TableState]:
         event = recorded.event
         match self.tables.get(table):
             case OpenTable(game=name, state=state):
@@ -337,7 +346,7 @@ class Book:
             self.tables.put(table, OpenTable(game.name, after))
             if isinstance(event, UncoversValues):
                 self._forget(table, event)
-        return game, after
+        return game, before, after
 
     # ---- hidden values: they come with a decision, or are loaded for open tables ----
 
@@ -362,5 +371,6 @@ def table_history(events: Iterable[Recorded]) -> Iterable[Applied]:
         if isinstance(recorded.event, TableOpened):
             game = BY_NAME[recorded.event.game]
         assert game is not None, "the first event of a table opens it"
-        state = game.fold(state, recorded.event, recorded.postings, at=recorded.at, position=recorded.position)
-        yield Applied(recorded, (), game, state)
+        before = state
+        state = game.fold(before, recorded.event, recorded.postings, at=recorded.at, position=recorded.position)
+        yield Applied(recorded, (), game, state, before)

@@ -1,7 +1,7 @@
 """The connections of one process: a pool whose sessions work in the service's role."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import structlog
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ledger import arrays
-from ledger.errors import Unavailable
+from ledger.errors import SkuggbokError, Unavailable
 from ledger.migrations import SERVICE_ROLE
 
 Connection = psycopg.AsyncConnection[Any]
@@ -25,10 +25,16 @@ RETRY_AFTER_S = 2
 
 
 class Database:
-    """Open with `async with`. Sessions are in autocommit: each statement is a transaction of its own."""
+    """Open with `async with`. Sessions are in autocommit: each statement is a transaction of its own.
 
-    def __init__(self, url: str, *, connections_max: int = CONNECTIONS_MAX) -> None:
+    `revive` is called, in a thread, whenever the database is away: it starts an embedded one that has died.
+    """
+
+    def __init__(
+        self, url: str, *, connections_max: int = CONNECTIONS_MAX, revive: Callable[[], object] | None = None
+    ) -> None:
         self.url = url
+        self._revive = revive
         self._checking: asyncio.Task[None] | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
@@ -61,12 +67,26 @@ class Database:
             self._check()
             raise Unavailable("the database is away at the moment", RETRY_AFTER_S) from error
 
+    def statistics(self) -> Mapping[str, int]:
+        """The pool's own figures: `pool_size`, `pool_available`, `requests_waiting` and others."""
+        return self._pool.get_stats()
+
     def _check(self) -> None:
         """Throw dead connections out, so that the first request after an outage does not meet one."""
         if self._checking is None or self._checking.done():
-            self._checking = asyncio.get_running_loop().create_task(self._pool.check())
+            self._checking = asyncio.get_running_loop().create_task(self._mend())
+
+    async def _mend(self) -> None:
+        if self._revive is not None:
+            try:
+                await asyncio.to_thread(self._revive)
+            except SkuggbokError as error:
+                log.error("database_not_started", error=type(error).__name__)
+        await self._pool.check()
 
 
 async def _configure(connection: Connection) -> None:
+    # A server's own time zone must not show in answers, nor move a time out of the range that Python knows.
+    await connection.execute("SET TIME ZONE 'UTC'")
     await connection.execute(f"SET ROLE {SERVICE_ROLE}")
     arrays.register(connection)

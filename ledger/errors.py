@@ -11,7 +11,8 @@ else that is raised is a fault of ours.
     │   ├── Unknown...          404
     │   └── the rest            409, one class per code; the games add their own
     ├── Unavailable             503, try again later
-    └── Damaged                 the journal is not what its hashes say
+    ├── Damaged                 the journal is not what its hashes say
+    └── ProjectionHalted        503 where it is met, until the projection is rebuilt
 """
 
 from typing import ClassVar
@@ -199,6 +200,12 @@ class InvalidRules(Refused):
     code = "invalid_rules"
 
 
+class HiddenValueLost(Refused):
+    """What lies hidden at the table is not in this database"""
+
+    code = "hidden_value_lost"
+
+
 class StalePosition(Refused):
     """What was to be changed has moved on"""
 
@@ -241,3 +248,13 @@ class Unavailable(SkuggbokError):
 
 class Damaged(SkuggbokError):
     """The journal is not what it must be; the message names the position."""
+
+
+class ProjectionHalted(SkuggbokError):
+    """A projection cannot apply an event. Nothing is skipped: it stays as it was before `position`."""
+
+    def __init__(self, projection: str, position: int, reason: str) -> None:
+        super().__init__(f"projection {projection} cannot apply the event at position {position}: {reason}")
+        self.projection = projection
+        self.position = position
+        self.reason = reason

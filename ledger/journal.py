@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import msgspec
+import psycopg
 from msgspec import Struct
+from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
 from ledger import chain, snapshot, sql
+from ledger.append import Appender, Part
 from ledger.arrays import Byteas, Instants, Int8s, Texts
 from ledger.book import READER, Applied, Book, OpenTable, table_history
 from ledger.database import Connection, Database
-from ledger.errors import Damaged, UnknownLarp
+from ledger.errors import Damaged, ProjectionHalted, UnknownLarp
 from ledger.games.table import UncoversValues
 from ledger.messages import Secret
 from ledger.recorded import Recorded
@@ -27,6 +30,14 @@ CHUNK = 500
 
 class Projection(Protocol):
     """What is written beside the events, in the same statement: common table expressions over `head`, and arrays."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Its own tables in the schema skuggbok."""
+        ...
 
     @property
     def statement(self) -> str: ...
@@ -43,11 +54,15 @@ class Once(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """What came of a command that was sent with a key: the events from `first` to `last`."""
+    """What came of a command that was sent with a key: the events from `first` to `last`.
+
+    `ends`: of commands that were carried out together, the last position of each.
+    """
 
     once: Once
     first: int
     last: int
+    ends: tuple[int, ...] = ()
 
 
 class Batch(Struct, frozen=True):
@@ -70,6 +85,8 @@ class Journal:
         self._journals = journals
         self.slug = slug
         self.larp = larp
+        self.kept_at = 0
+        """The position of the snapshot that the last `load` began from, 0 if there was none."""
 
     @property
     def _key(self) -> dict[str, Any]:
@@ -77,11 +94,24 @@ class Journal:
 
     async def append(self, connection: Connection, batch: Batch) -> bool:
         """Write the batch, durably, or nothing: False if the head is not where the batch expects it."""
-        parameters = self._key | _parameters(batch) | {"notice": self.slug}
-        for projection in self._journals.projections:
-            parameters |= projection.parameters(batch.applied)
-        cursor = await connection.execute(self._journals.append_statement, parameters, prepare=True, binary=True)
-        return await cursor.fetchone() is not None
+        values = _values(batch) | self._key | {"notice": self.slug}
+        parts = [*_own_parts(batch), *(_projected(each, batch) for each in self._journals.projections)]
+        try:
+            return await self._journals.appender.run(connection, parts, values)
+        except psycopg.IntegrityError as error:
+            await self._note_halt(connection, batch, error)
+            raise
+
+    async def _note_halt(self, connection: Connection, batch: Batch, error: psycopg.IntegrityError) -> None:
+        """Raises ProjectionHalted if it is a projection that cannot apply the batch, and lets all processes know."""
+        halted = [each for each in self._journals.projections if error.diag.table_name in each.tables]
+        if not halted:
+            return
+        position, reason = batch.applied[0].recorded.position, error.diag.message_primary or type(error).__name__
+        if connection.info.transaction_status == TransactionStatus.IDLE:  # else the transaction takes no more
+            values = {"name": halted[0].name, "position": position, "reason": reason}
+            await connection.execute(SQL["halted"], self._key | values)
+        raise ProjectionHalted(halted[0].name, position, reason) from error
 
     async def is_head(self, connection: Connection, position: int) -> bool:
         cursor = await connection.execute(SQL["head"], {"slug": self.slug})
@@ -99,6 +129,7 @@ class Journal:
         """The Book as of the head: the newest snapshot and the tail. Raises Damaged."""
         async with _unchanging(connection):
             book = await self._from_snapshot(connection) or Book(self.slug)
+            self.kept_at = book.position
             async for _ in self.catch_up(connection, book):
                 pass
         return book
@@ -144,16 +175,17 @@ class Journal:
         }
         cursor = await connection.execute(SQL["receipts"], self._key | parameters, binary=True)
         return {
-            (token, key): Kept(Once(token, key, said), first, last)
-            for token, key, said, first, last in await cursor.fetchall()
+            (token, key): Kept(Once(token, key, said), first, last, tuple(map(int, ends.split(","))) if ends else ())
+            for token, key, said, first, last, ends in await cursor.fetchall()
         }
 
     async def again(self, connection: Connection, first: int, last: int) -> tuple[Applied, ...]:
         """Events that were recorded before, each with its table as it was then."""
         span = {"first": first, "last": last}
         events = await self._read(connection, "range", span)
-        table = events[-1].table if events else None
-        if table is None:
+        tables = {event.table for event in events}
+        table = tables.pop() if len(tables) == 1 else None
+        if table is None:  # no table's, or those of commands that were carried out together: nobody asks for a view
             return tuple(Applied(event, (), None, None) for event in events)
         history = await self._read(connection, "of_table", {"table": table, "last": last})
         return tuple(applied for applied in table_history(history) if applied.recorded.position >= first)
@@ -174,8 +206,7 @@ class Journals:
         self.database = database
         self.projections = projections
         self._secret_key: bytes | None = None
-        parts = "".join(f", {projection.statement}" for projection in projections)
-        self.append_statement = sql.load_with("ledger.sql", "journal.sql", "append", parts)
+        self.appender = Appender()
 
     async def found(self, slug: str) -> None:
         """An empty journal, unless there is one. It is a LARP's from its first event on."""
@@ -222,17 +253,9 @@ async def _unchanging(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-def _parameters(batch: Batch) -> dict[str, Any]:
+def _values(batch: Batch) -> dict[str, Any]:
+    """What every append has: where the head was and will be, and the events."""
     events = [applied.recorded for applied in batch.applied]
-    uncovered = {
-        shown.commitment: (event.table, event.position)
-        for event in events
-        if isinstance(event.event, UncoversValues)
-        for shown in event.event.uncovered
-    }
-    # What is sealed and uncovered within one batch is inserted as uncovered: the statement sees each row once.
-    shown_at = [uncovered.pop(secret.commitment, (None, 0))[1] for _, secret in batch.secrets]
-    secrets = [secret for _, secret in batch.secrets]
     return {
         "expected": batch.expected,
         "expected_hash": batch.expected_hash,
@@ -246,20 +269,55 @@ def _parameters(batch: Batch) -> dict[str, Any]:
         "event_character": Texts(event.event.character_concerned for event in events),
         "event_hash": Byteas(event.hash for event in events),
         "event_body": Byteas(event.body for event in events),
-        "secret_table": Texts(secret.table for secret in secrets),
-        "secret_commitment": Texts(secret.commitment for secret in secrets),
-        "secret_seat": Texts(secret.seat for secret in secrets),
-        "secret_what": Texts(secret.what for secret in secrets),
-        "secret_nonce": Texts(secret.nonce for secret in secrets),
-        "secret_value": Byteas(msgspec.json.encode(secret.value) for secret in secrets),
-        "secret_position": Int8s(position for position, _ in batch.secrets),
-        "secret_uncovered": Int8s(shown_at),
-        "receipt_token": Texts(kept.once.token for kept in batch.receipts),
-        "receipt_key": Byteas(kept.once.key_hash for kept in batch.receipts),
-        "receipt_said": Byteas(kept.once.said_hash for kept in batch.receipts),
-        "receipt_first": Int8s(kept.first for kept in batch.receipts),
-        "receipt_last": Int8s(kept.last for kept in batch.receipts),
-        "uncovered_table": Texts(table for table, _ in uncovered.values()),
-        "uncovered_commitment": Texts(uncovered),
-        "uncovered_position": Int8s(position for _, position in uncovered.values()),
     }
+
+
+def _projected(projection: Projection, batch: Batch) -> Part:
+    return Part(projection.statement, projection.parameters(batch.applied))
+
+
+def _own_parts(batch: Batch) -> Sequence[Part]:
+    """What is hidden, what is uncovered, and receipts."""
+    uncovered = {
+        shown.commitment: (applied.recorded.table, applied.recorded.position)
+        for applied in batch.applied
+        if isinstance(applied.recorded.event, UncoversValues)
+        for shown in applied.recorded.event.uncovered
+    }
+    # What is sealed and uncovered within one batch is inserted as uncovered: the statement sees each row once.
+    shown_at = [uncovered.pop(secret.commitment, (None, 0))[1] for _, secret in batch.secrets]
+    secrets = [secret for _, secret in batch.secrets]
+    return (
+        Part(
+            SQL["append_secret"],
+            {
+                "secret_table": Texts(secret.table for secret in secrets),
+                "secret_commitment": Texts(secret.commitment for secret in secrets),
+                "secret_seat": Texts(secret.seat for secret in secrets),
+                "secret_what": Texts(secret.what for secret in secrets),
+                "secret_nonce": Texts(secret.nonce for secret in secrets),
+                "secret_value": Byteas(msgspec.json.encode(secret.value) for secret in secrets),
+                "secret_position": Int8s(position for position, _ in batch.secrets),
+                "secret_uncovered": Int8s(shown_at),
+            },
+        ),
+        Part(
+            SQL["append_uncovered"],
+            {
+                "uncovered_table": Texts(table for table, _ in uncovered.values()),
+                "uncovered_commitment": Texts(uncovered),
+                "uncovered_position": Int8s(position for _, position in uncovered.values()),
+            },
+        ),
+        Part(
+            SQL["append_receipt"],
+            {
+                "receipt_token": Texts(kept.once.token for kept in batch.receipts),
+                "receipt_key": Byteas(kept.once.key_hash for kept in batch.receipts),
+                "receipt_said": Byteas(kept.once.said_hash for kept in batch.receipts),
+                "receipt_first": Int8s(kept.first for kept in batch.receipts),
+                "receipt_last": Int8s(kept.last for kept in batch.receipts),
+                "receipt_ends": Texts(",".join(map(str, kept.ends)) or None for kept in batch.receipts),
+            },
+        ),
+    )

@@ -17,6 +17,9 @@ NEWS = "skuggbok"
 """An append notifies it with the LARP's slug."""
 REVOKED = "skuggbok_revoked"
 """A revocation notifies it with the token's id."""
+WEBHOOKS = "skuggbok_webhooks"
+"""A change of any webhook notifies it with `CHANGED`."""
+CHANGED = "changed"
 LOOK_EVERY_S = 5.0
 RECONNECT_MAX_S = 5.0
 
@@ -66,7 +69,7 @@ class Listener:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {NEWS}; LISTEN {REVOKED}")
+                    await connection.execute(f"LISTEN {NEWS}; LISTEN {REVOKED}; LISTEN {WEBHOOKS}")
                     pause = 0.1
                     while True:
                         self._call_all()

@@ -126,9 +126,9 @@ class Decision(Struct, frozen=True):
 CreditLimits = Mapping[Slug, Limit]
 
 
-def in_utc(at: datetime | None) -> datetime | None:
+def in_utc(at: datetime | None, pointer: str = "/at") -> datetime | None:
     """The same instant in UTC. Raises Malformed for what no calendar in UTC has."""
     try:
         return at.astimezone(UTC) if at else None
     except OverflowError:
-        raise Malformed("at must lie between the years 1 and 9999 in UTC", pointer="/at") from None
+        raise Malformed(f"{pointer[1:]} must lie between the years 1 and 9999 in UTC", pointer) from None

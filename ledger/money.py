@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ledger.errors import BalanceOverflow, CreditExceeded, InsufficientFunds, UnknownAsset
+from ledger.errors import BalanceOverflow, CreditExceeded, InsufficientFunds, NotOwed, UnknownAsset
 from ledger.messages import Posting
 
 BALANCE_MAX = 2**53 - 1
@@ -147,6 +147,17 @@ class Till:
                 f"{room} more would be within the limit, not {amount}"
             )
         return self.move(debtor(character), to, note(character, asset), amount)
+
+    def require_note(self, holder: str, character: str, asset: str, amount: int) -> None:
+        """Raises NotOwed unless `holder` has that much of `character`'s notes in its purse."""
+        held = self.balance(purse(holder), note(character, asset))
+        if held < amount:
+            raise NotOwed(f"{holder} holds {held} {asset} of {character}'s notes, {amount} would be needed")
+
+    def take_back(self, holder: str, character: str, asset: str, amount: int) -> Posting:
+        """`character`'s note goes home. Raises NotOwed."""
+        self.require_note(holder, character, asset, amount)
+        return self.move(purse(holder), debtor(character), note(character, asset), amount)
 
     def can_cover(self, character: str, asset: str, amount: int, *, credit: bool) -> bool:
         """Whether tokens in the purse and, where credit is given, room under the limit are enough."""

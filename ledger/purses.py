@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar, Literal, Protocol, assert_never
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from ledger import plans
 from ledger.errors import (
     AlreadyExists,
     AlreadyReversed,
     Malformed,
-    NotOwed,
     NotReversible,
     SameAccount,
     UnknownCharacter,
@@ -21,7 +21,8 @@ from ledger.errors import (
     WrongKind,
 )
 from ledger.messages import Amount, Command, CreditLimits, Draft, Event, Memo, Name, Posting, Slug
-from ledger.money import MINT, Holdings, Till, debtor, note, purse, turned_round
+from ledger.money import MINT, Holdings, Till, note, purse, turned_round
+from ledger.plans import NotePlanSettled, SettlePlan
 from ledger.recorded import Recorded
 
 # ---- commands ----
@@ -162,6 +163,7 @@ MoneyCommand = (
     | Settle
     | Forgive
     | Assign
+    | SettlePlan
     | Reverse
 )
 
@@ -243,7 +245,7 @@ class Reversed(Event, frozen=True, kw_only=True):
     reason: str
 
 
-REVERSIBLE = (Granted, Collected, Transferred, NoteIssued, NoteSettled, NoteForgiven, NoteAssigned)
+REVERSIBLE = (Granted, Collected, Transferred, NoteIssued, NoteSettled, NoteForgiven, NoteAssigned, NotePlanSettled)
 EVENTS: tuple[type[Event], ...] = (LarpFounded, AssetDefined, CharacterAdded, CharacterChanged, *REVERSIBLE, Reversed)
 
 # ---- decide ----
@@ -296,6 +298,10 @@ def decide(ledger: Ledger, command: MoneyCommand, original: Recorded | None = No
             return (Draft(Transferred(memo=command.memo), (posting,)),)
         case IssueNote() | Settle() | Forgive() | Assign():
             return (_note(ledger, till, command),)
+        case SettlePlan():
+            plans.require_balanced(command)
+            _require_characters(ledger, *plans.characters(command))
+            return (plans.settled(till, command),)
         case Reverse():
             return (_reversed(ledger, till, command, original),)
         case _:
@@ -316,9 +322,7 @@ def _changed(ledger: Ledger, till: Till, command: ChangeCharacter) -> CharacterC
 def _note(ledger: Ledger, till: Till, command: NoteCommand) -> Draft:
     asset, amount = command.asset, command.amount
     match command:
-        case IssueNote():
-            holder, other = command.creditor, command.debtor
-        case Settle() | Forgive():
+        case IssueNote() | Settle() | Forgive():
             holder, other = command.creditor, command.debtor
         case Assign():
             holder, other = command.from_, command.to
@@ -327,7 +331,6 @@ def _note(ledger: Ledger, till: Till, command: NoteCommand) -> Draft:
     _require_two(holder, other)
     if kind == "internal":
         raise WrongKind(f"{asset} cannot be owed: only the service moves it")
-    owed = note(command.debtor, asset)
     match command:
         case IssueNote():
             return Draft(NoteIssued(memo=command.memo), (till.issue(command.debtor, purse(holder), asset, amount),))
@@ -335,16 +338,15 @@ def _note(ledger: Ledger, till: Till, command: NoteCommand) -> Draft:
             paid: tuple[Posting, ...] = ()
             if kind == "token":
                 paid = (till.move(purse(command.debtor), purse(holder), asset, amount, why="it would settle"),)
-            _require_note(till, command.debtor, holder, asset, amount)
-            back = till.move(purse(holder), debtor(command.debtor), owed, amount)
+            back = till.take_back(holder, command.debtor, asset, amount)
             return Draft(NoteSettled(memo=command.memo), (*paid, back))
         case Forgive():
-            _require_note(till, command.debtor, holder, asset, amount)
-            back = till.move(purse(holder), debtor(command.debtor), owed, amount)
+            back = till.take_back(holder, command.debtor, asset, amount)
             return Draft(NoteForgiven(memo=command.memo), (back,))
         case Assign():
-            _require_note(till, command.debtor, holder, asset, amount)
-            return Draft(NoteAssigned(memo=command.memo), (till.give(purse(holder), command.to, owed, amount),))
+            till.require_note(holder, command.debtor, asset, amount)
+            given = till.give(purse(holder), command.to, note(command.debtor, asset), amount)
+            return Draft(NoteAssigned(memo=command.memo), (given,))
         case _:
             assert_never(command)
 
@@ -385,9 +387,3 @@ def _require_limits(till: Till, limits: Mapping[str, int], taken: type[AlreadyEx
     for asset, kind in kinds.items():
         if kind != "token":
             raise WrongKind(f"{asset} is a {kind} asset, credit limits are for tokens")
-
-
-def _require_note(till: Till, character: str, holder: str, asset: str, amount: int) -> None:
-    held = till.balance(purse(holder), note(character, asset))
-    if held < amount:
-        raise NotOwed(f"{holder} holds {held} {asset} of {character}'s notes, {amount} would be needed")

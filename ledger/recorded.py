@@ -4,7 +4,7 @@ An event is encoded once. The bytes that are stored are the bytes that are hashe
 to be verified. Tags are literals with a version, `skuggkast.claim_made.v1`, never class names.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -100,12 +100,23 @@ def record(
     )
 
 
-class Reader:
-    """From stored bytes to events, for a closed set of event types."""
+class Upcaster(Struct, frozen=True):
+    """How an event of an old version is read as one of the next. `old` is never recorded again, and read for ever.
 
-    def __init__(self, events: Iterable[type[Event]]) -> None:
+    `to_next`: a pure function of the old event alone. Bytes, hash and postings stay what they are.
+    """
+
+    old: type[Event]
+    to_next: Callable[[Any], Event]
+
+
+class Reader:
+    """From stored bytes to events, for a closed set of event types, old versions of which are read as the newest."""
+
+    def __init__(self, events: Iterable[type[Event]], upcasters: Iterable[Upcaster] = ()) -> None:
+        self._upcasters: Mapping[type[Event], Upcaster] = {upcaster.old: upcaster for upcaster in upcasters}
         self._decoders: Mapping[tuple[str, int], msgspec.json.Decoder[Any]] = {
-            split_tag(event.TYPE): msgspec.json.Decoder(event) for event in events
+            split_tag(event.TYPE): msgspec.json.Decoder(event) for event in (*events, *self._upcasters)
         }
 
     def read(self, position: int, body: bytes, hash_: bytes) -> Recorded:
@@ -113,7 +124,7 @@ class Reader:
         try:
             envelope = _decoder.decode(body)
             decoder = self._decoders[envelope.type, envelope.version]
-            event = decoder.decode(envelope.data)
+            event = self._newest(decoder.decode(envelope.data))
         except KeyError as error:
             tag = "{}.v{}".format(*error.args[0])
             raise Damaged(f"position {position}: events of type {tag} are not known to this version") from None
@@ -133,3 +144,9 @@ class Reader:
             body=body,
             hash=hash_,
         )
+
+    def _newest(self, event: Event) -> Event:
+        """Version by version, so that each change is written down once."""
+        while upcaster := self._upcasters.get(type(event)):
+            event = upcaster.to_next(event)
+        return event

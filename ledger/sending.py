@@ -10,7 +10,7 @@ from msgspec import Struct
 from ledger import purses
 from ledger.book import Applied, Book, Request
 from ledger.errors import BatchRefused, DiceInBatch, Refused, StalePosition
-from ledger.games.table import UncoversValues
+from ledger.games.table import SealsValues, UncoversValues
 from ledger.messages import Actor, Draft, Event, Secret, in_utc
 from ledger.recorded import Recorded, record
 
@@ -39,6 +39,13 @@ class Sent(Struct, frozen=True, kw_only=True):
         return self.request.requests if isinstance(self.request, Together) else (self.request,)
 
 
+class Carried(Struct, frozen=True):
+    """What came of a command, or of several: all events, and the last position of each command."""
+
+    applied: tuple[Applied, ...] = ()
+    ends: tuple[int, ...] = ()
+
+
 class Attempt:
     """One try at a batch: a fork of the Book on which commands are carried out one after the other.
 
@@ -50,30 +57,37 @@ class Attempt:
         self.secrets: list[tuple[int, Secret]] = []
         self._originals = originals
 
-    def carry_out(self, sent: Sent, entropy: bytes) -> tuple[Applied, ...]:
+    def carry_out(self, sent: Sent, entropy: bytes) -> Carried:
         """Decide and apply. Raises a Refused, and then the fork is as it was."""
-        first = sent.requests[0]
-        if sent.if_match is not None and (position := self.fork.position_of(first)) != sent.if_match:
-            raise StalePosition(f"it is at position {position}, not at {sent.if_match} any more: look again")
+        if sent.if_match is not None:
+            self._require_position(sent.requests[0], sent.if_match)
         if not isinstance(sent.request, Together):
-            return self._one(self.fork, sent.request, sent.actor, entropy)
+            applied = self._one(self.fork, sent.request, sent.actor, entropy)
+            return Carried(applied, (self.fork.position,))
         inner = Attempt(self.fork, self._originals)
-        applied = inner._all(sent.request.requests, sent.actor, entropy)
+        carried = inner._all(sent.request.requests, sent.actor, entropy)
         inner.fork.merge()
         self.secrets += inner.secrets
-        return applied
+        return carried
 
-    def _all(self, requests: Sequence[Request], actor: Actor, entropy: bytes) -> tuple[Applied, ...]:
-        applied: list[Applied] = []
+    def _require_position(self, request: Request, if_match: int) -> None:
+        """Raises StalePosition; what is malformed or unknown comes before it."""
+        position = self.fork.position_of(self.fork.resolve(request))
+        if position != if_match:
+            raise StalePosition(f"it is at position {position}, which is not the one that If-Match names: look again")
+
+    def _all(self, requests: Sequence[Request], actor: Actor, entropy: bytes) -> Carried:
+        applied, ends = list[Applied](), list[int]()
         for at, request in enumerate(requests):
             try:
                 own = hmac.digest(entropy, b"%d" % at, "sha256")
                 applied += self._one(self.fork, request, actor, own, together=True)
+                ends.append(self.fork.position)
             except DiceInBatch:
                 raise
             except Refused as refused:
                 raise BatchRefused(at, refused) from None
-        return tuple(applied)
+        return Carried(tuple(applied), tuple(ends))
 
     def _one(
         self, fork: Book, request: Request, actor: Actor, entropy: bytes, *, together: bool = False
@@ -84,9 +98,22 @@ class Attempt:
         decision = fork.decide(command, entropy, original)
         if together and (decision.rolled or any(_uncovers(draft.event) for draft in decision.drafts)):
             raise DiceInBatch("what the dice show would decide whether all is carried out: send this action alone")
-        self.secrets += [(fork.position + 1, secret) for secret in decision.secrets]
         fork.keep(decision.secrets)
-        return tuple(fork.apply(_recorded(fork, draft, actor, at)) for draft in decision.drafts)
+        applied = tuple(fork.apply(_recorded(fork, draft, actor, at)) for draft in decision.drafts)
+        self.secrets += _placed(decision.secrets, applied)
+        return applied
+
+
+def _placed(secrets: Sequence[Secret], applied: Sequence[Applied]) -> list[tuple[int, Secret]]:
+    """Each secret with the position of the event that commits to it, which need not be the command's first."""
+    sealing = [(each.recorded.position, each.recorded.event) for each in applied]
+    positions = {
+        sealed.commitment: position
+        for position, event in sealing
+        if isinstance(event, SealsValues)
+        for sealed in event.sealed
+    }
+    return [(positions[secret.commitment], secret) for secret in secrets]
 
 
 def _uncovers(event: Event) -> bool:

@@ -3,14 +3,17 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ledger.errors import SkuggbokError
 
 PREFIX = "SKUGGBOK_"
+
+_RATE = r"^(off|writes=[1-9][0-9]{0,6},reads=[1-9][0-9]{0,6})$"
+_ORIGIN = r"https?://[a-z0-9.-]+(:[0-9]{1,5})?"
 
 
 class SettingsError(SkuggbokError):
@@ -28,6 +31,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     database_url: PostgreSQL 15 or newer, several hosts allowed; without it an embedded one runs in data_dir.
     pg_bin: a folder with PostgreSQL's programs for the embedded one. admin_token: the first admin's token.
+    rate_limit: what a token of a banker, player or tool may send a second, or `off`. cors_origins: the web pages of
+    others that may ask, such as `https://tools.example`, separated by commas; without it none may.
+    webhooks_private: whether webhooks may lead to addresses that are not public, such as this machine's own.
     """
 
     database_url: str | None = None
@@ -35,6 +41,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     pg_bin: Path | None = None
     admin_token: str | None = None
     log: Literal["debug", "info", "warning", "error"] = "info"
+    rate_limit: Annotated[str, Meta(pattern=_RATE)] = "writes=100,reads=300"
+    cors_origins: Annotated[str, Meta(pattern=f"^({_ORIGIN}(,{_ORIGIN})*)?$")] = ""
+    webhooks_private: Literal["refuse", "allow"] = "refuse"
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Settings:

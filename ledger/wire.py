@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ledger.errors import Malformed
+from ledger.explain import explained
 
 T = TypeVar("T")
 
@@ -14,11 +15,11 @@ _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """Raises Malformed, with a JSON pointer (RFC 6901) to the value that is wrong."""
+    """Raises Malformed, with a JSON pointer (RFC 6901) to the value that is wrong and what would have been right."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise malformed(error) from None
+        raise explained(malformed(error), decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"the body is not JSON: {error}") from None
 

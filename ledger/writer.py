@@ -8,6 +8,7 @@ a refusal stands only if the journal's head is still the one it was decided on.
 import asyncio
 import hmac
 import secrets
+import time
 from collections import deque
 from collections.abc import Sequence
 
@@ -20,8 +21,9 @@ from ledger.database import Connection
 from ledger.errors import IdempotencyMismatch, Refused, Unavailable
 from ledger.journal import Batch, Journal, Journals, Kept, Once
 from ledger.messages import Actor, Secret
+from ledger.observing import Observer, Unobserved
 from ledger.sealing import ENTROPY_BYTES
-from ledger.sending import Attempt, Sent
+from ledger.sending import Attempt, Carried, Sent
 
 log = structlog.get_logger()
 
@@ -29,6 +31,8 @@ QUEUE_MAX = 10_000
 """Commands that may wait for one LARP; past it the next is told 503."""
 BATCH_MAX = 1_000
 """Commands that are decided and written together."""
+YIELD_EVERY = 50
+"""Commands after which others of this process get their turn: probes, reads, other LARPs."""
 PATIENCE_S = 10.0
 """How long a command waits for a database that is away."""
 RETRY_S = 0.1
@@ -39,10 +43,12 @@ SNAPSHOT_EVERY = 2_000
 class Receipt(Struct, frozen=True):
     """What was recorded of one command, durably: its events in order, and the table after each.
 
+    `ends`: the last position of each of the commands that were carried out together, or of the one.
     `replayed`: it was recorded when the same key was used before, and nothing new was.
     """
 
     applied: tuple[Applied, ...]
+    ends: tuple[int, ...] = ()
     replayed: bool = False
 
     @property
@@ -59,13 +65,13 @@ class _Pending:
         self.entropy = secrets.token_bytes(ENTROPY_BYTES)
         self.answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self.refusal: Refused | None = None
-        self.attempt: tuple[Applied, ...] = ()
-        self.tried: list[tuple[str, ...]] = []
+        self.attempt = Carried()
+        self.tried: list[tuple[tuple[str, ...], tuple[int, ...]]] = []
         """The ids of events that were sent and may have been recorded: a lost connection does not say."""
 
-    def resolve(self, applied: tuple[Applied, ...], *, replayed: bool = False) -> None:
+    def resolve(self, carried: Carried, *, replayed: bool = False) -> None:
         if not self.answer.done():
-            self.answer.set_result(Receipt(applied, replayed))
+            self.answer.set_result(Receipt(carried.applied, carried.ends, replayed))
 
     def fail(self, error: Exception) -> None:
         if not self.answer.done():
@@ -75,7 +81,8 @@ class _Pending:
 class LarpWriter:
     """All commands of one LARP in this process."""
 
-    def __init__(self, journals: Journals, slug: str) -> None:
+    def __init__(self, journals: Journals, slug: str, observer: Observer) -> None:
+        self._observer = observer
         self._database = journals.database
         self._journals = journals
         self._slug = slug
@@ -85,6 +92,11 @@ class LarpWriter:
         self._running: asyncio.Task[None] | None = None
         self._snapshot: asyncio.Task[None] | None = None
         self._snapshot_position = 0
+
+    @property
+    def waiting(self) -> int:
+        """Commands that wait for their turn."""
+        return len(self._waiting)
 
     def enqueue(self, sent: Sent) -> asyncio.Future[Receipt]:
         """Let a command wait its turn. The future raises a Refused, or Unavailable while the database is away.
@@ -171,12 +183,15 @@ class LarpWriter:
         await self._hash_keys(batch)
         async with self._database.connection() as connection:
             if self._book is None:
+                begun = time.perf_counter()
                 self._book = await journal.load(connection)
-                self._snapshot_position = self._book.position
+                self._observer.book_loaded(self._slug, time.perf_counter() - begun)
+                self._snapshot_position = journal.kept_at  # a long tail is worth keeping at once
             elif any(pending.tried for pending in batch):  # a connection broke: what became of it?
                 await self._catch_up(connection, journal, self._book, batch)
             if await self._attempt(connection, journal, self._book, batch):
                 return
+            self._observer.race_lost(self._slug)
             # Somebody else appended first. Take the turn for certain, or a busy neighbour could starve us.
             async with journal.locked(connection):
                 await self._catch_up(connection, journal, self._book, batch)
@@ -190,9 +205,9 @@ class LarpWriter:
         by_id = {applied.recorded.id: applied async for applied in journal.catch_up(connection, fork)}
         fork.merge()
         for pending in batch:
-            for ids in pending.tried:
+            for ids, ends in pending.tried:
                 if ids[0] in by_id:
-                    pending.resolve(tuple(by_id[id_] for id_ in ids))
+                    pending.resolve(Carried(tuple(by_id[id_] for id_ in ids), ends))
 
     async def _attempt(
         self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending], *, merge: bool = True
@@ -200,13 +215,13 @@ class LarpWriter:
         """Decide and write. None: the head has moved on and nothing was written or answered."""
         await self._answer_known(connection, journal, [p for p in batch if p.once is not None and not p.answer.done()])
         open_ = [pending for pending in batch if not pending.answer.done()]
-        asked = [
-            request.position for p in open_ for request in p.sent.requests if isinstance(request, purses.Reverse)
-        ]
+        asked = [request.position for p in open_ for request in p.sent.requests if isinstance(request, purses.Reverse)]
         originals = await journal.events_at(connection, asked) if asked else {}
         attempt = Attempt(book, originals)
-        for pending in open_:
-            pending.refusal, pending.attempt = None, ()
+        for number, pending in enumerate(open_, start=1):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            pending.refusal, pending.attempt = None, Carried()
             try:
                 pending.attempt = attempt.carry_out(pending.sent, pending.entropy)
             except Refused as refused:
@@ -236,7 +251,8 @@ class LarpWriter:
             if before.once.said_hash != pending.once.said_hash:
                 pending.fail(IdempotencyMismatch("the key was used with another body or path before: take a new one"))
             else:
-                pending.resolve(await journal.again(connection, before.first, before.last), replayed=True)
+                applied = await journal.again(connection, before.first, before.last)
+                pending.resolve(Carried(applied, before.ends or (before.last,)), replayed=True)
 
     async def _append(
         self,
@@ -246,19 +262,19 @@ class LarpWriter:
         batch: Sequence[_Pending],
         secrets: Sequence[tuple[int, Secret]],
     ) -> bool:
-        accepted = [pending for pending in batch if pending.attempt]
+        accepted = [pending for pending in batch if pending.attempt.applied]
         if not accepted:
             return not batch or await journal.is_head(connection, book.position)
         for pending in accepted:
-            pending.tried.append(tuple(each.recorded.id for each in pending.attempt))
-        applied = [applied for pending in accepted for applied in pending.attempt]
-        receipts = [
-            Kept(pending.once, pending.attempt[0].recorded.position, pending.attempt[-1].recorded.position)
-            for pending in accepted
-            if pending.once is not None
-        ]
+            ids = tuple(each.recorded.id for each in pending.attempt.applied)
+            pending.tried.append((ids, pending.attempt.ends))
+        applied = [applied for pending in accepted for applied in pending.attempt.applied]
+        receipts = [_kept(pending.once, pending.attempt) for pending in accepted if pending.once is not None]
+        begun = time.perf_counter()
         appended = await journal.append(connection, Batch(book.position, book.hash, applied, secrets, receipts))
-        if not appended:
+        if appended:
+            self._observer.batch_written(self._slug, len(accepted), len(applied), time.perf_counter() - begun)
+        else:
             for pending in accepted:
                 pending.tried.pop()
         return appended
@@ -293,9 +309,15 @@ class LarpWriter:
 class Writers:
     """The writers of all LARPs of this process."""
 
-    def __init__(self, journals: Journals) -> None:
+    def __init__(self, journals: Journals, observer: Observer | None = None) -> None:
+        self._observer = observer or Unobserved()
         self._journals = journals
         self._writers: dict[str, LarpWriter] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Commands that wait for their turn, in all LARPs."""
+        return sum(writer.waiting for writer in self._writers.values())
 
     async def submit(self, larp: str, command: Request, actor: Actor) -> Receipt:
         """Carry a command out in a LARP. Raises a Refused, UnknownLarp among them, or Unavailable."""
@@ -309,7 +331,7 @@ class Writers:
         """The same without waiting: many commands in order, from one sender."""
         writer = self._writers.get(larp)
         if writer is None:
-            writer = self._writers[larp] = LarpWriter(self._journals, larp)
+            writer = self._writers[larp] = LarpWriter(self._journals, larp, self._observer)
         return writer.enqueue(sent)
 
     async def found(self, command: purses.FoundLarp, actor: Actor) -> Receipt:
@@ -320,6 +342,10 @@ class Writers:
         """The same on conditions; `sent` holds the command."""
         await self._journals.found(command.larp)  # an empty journal, which the first event then makes a LARP
         return await self.send(command.larp, sent)
+
+    async def secret_key(self) -> bytes:
+        """The database's own 32 bytes, for keyed hashes."""
+        return await self._journals.secret_key()
 
     async def close(self) -> None:
         for writer in self._writers.values():
@@ -334,3 +360,8 @@ def _once(secret_key: bytes, sent: Sent) -> Once:
         return hmac.digest(secret_key, purpose + b"\0" + sent.actor.token.encode() + b"\0" + value, "sha256")
 
     return Once(sent.actor.token, keyed(b"key", sent.key.encode()), keyed(b"said", sent.said))
+
+
+def _kept(once: Once, carried: Carried) -> Kept:
+    first, last = carried.applied[0].recorded.position, carried.applied[-1].recorded.position
+    return Kept(once, first, last, carried.ends if len(carried.ends) > 1 else ())

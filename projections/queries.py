@@ -5,7 +5,7 @@ LARPs are named by slug. A LARP, character, table or position that is not there 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,10 +15,14 @@ from ledger import money, sql
 from ledger.database import Connection
 from ledger.errors import UnknownCharacter, UnknownLarp, UnknownPosition, UnknownTable
 from ledger.recorded import event_json
+from projections.marks import LATE_AFTER
 
 SQL = sql.load("projections.sql", "queries.sql")
 POSITION_MAX = 2**53 - 1
 _TICK = timedelta(microseconds=1)
+
+Order = Literal["recorded", "at"]
+"""By position, or by when it happened in the field and then by position."""
 
 
 class LarpRow(Struct, frozen=True):
@@ -79,7 +83,9 @@ class Purse(Struct, frozen=True):
 class StatementRow(Struct, frozen=True):
     """One movement of a purse, or of the notes that its character issued (account debtor/C).
 
-    `change` below 0: out. `balance`: of that account after it. `line`: which movement of the event.
+    `change` below 0: out. `balance`: of that account after it, in the order of recording. `line`: which movement of
+    the event. `late`: it was recorded more than five minutes after it happened. `reversed_by`, `reverses`: the
+    position of the event that reversed this one, or that this one reverses; `voided_by`: of the void of its table.
     """
 
     position: int
@@ -92,6 +98,10 @@ class StatementRow(Struct, frozen=True):
     asset: str
     change: int
     balance: int
+    late: bool
+    reversed_by: int | None
+    reverses: int | None
+    voided_by: int | None
 
 
 class SealedRow(Struct, frozen=True):
@@ -132,6 +142,11 @@ async def _number(connection: Connection, larp: str) -> _LarpNumber:
     if found is None:
         raise UnknownLarp(f"there is no LARP {larp!r}")
     return found
+
+
+async def head(connection: Connection, larp: str) -> int:
+    """The last position of a journal. Raises UnknownLarp."""
+    return (await _number(connection, larp)).position
 
 
 async def larps(connection: Connection, only: str | None, after: str | None, limit: int) -> Sequence[LarpRow]:
@@ -184,10 +199,10 @@ async def purse(connection: Connection, larp: str, character: str) -> Purse:
 
 async def _purses(connection: Connection, parameters: Mapping[str, Any]) -> Sequence[Purse]:
     cursor = await connection.execute(SQL["purses"], parameters)
-    return [_purse(*row) for row in await cursor.fetchall()]
+    return [purse_row(*row) for row in await cursor.fetchall()]
 
 
-def _purse(character: str, name: str, position: int, held: Mapping[str, int], owes: Sequence[Any]) -> Purse:
+def purse_row(character: str, name: str, position: int, held: Mapping[str, int], owes: Sequence[Any]) -> Purse:
     return Purse(
         character=character,
         name=name,
@@ -207,9 +222,19 @@ def _owes(account: str, asset: str, amount: int) -> Owes:
 
 
 async def statement(
-    connection: Connection, larp: str, character: str, before: tuple[int, int] | None, limit: int
+    connection: Connection,
+    larp: str,
+    character: str,
+    before: tuple[int, int] | None,
+    limit: int,
+    *,
+    order: Order = "recorded",
+    until: int = POSITION_MAX,
 ) -> Sequence[StatementRow]:
-    """The movements of a purse, the newest first. `before`: position and line of the last one seen."""
+    """The movements of a purse, the newest first, by when they were recorded or by when they happened.
+
+    `before`: position and line of the last one seen. `until`: as of this position, for corrections too.
+    """
     number = await _number(connection, larp)
     position, line = before or (POSITION_MAX, 0)
     parameters = {
@@ -217,10 +242,12 @@ async def statement(
         "accounts": [money.purse(character), money.debtor(character)],
         "position": position,
         "line": line,
+        "until": until,
+        "late": LATE_AFTER,
         "limit": limit,
     }
     async with connection.cursor(row_factory=class_row(StatementRow)) as cursor:
-        await cursor.execute(SQL["statement"], parameters)
+        await cursor.execute(SQL["statement" if order == "recorded" else "statement_by_at"], parameters)
         rows = await cursor.fetchall()
     if not rows:
         await purse(connection, larp, character)
@@ -278,15 +305,15 @@ async def events(connection: Connection, larp: str, filter: EventFilter, limit: 
         "before": filter.before,
         "type": filter.type,
         "table": filter.table,
-        "character": filter.character,
         "limit": limit,
+        **_concerning(filter),
     }
     if filter.since is not None:
         first = await _position_before(connection, number, filter.since)
         parameters["after"] = max(filter.after, first)
     if filter.until is not None:
         parameters["before"] = min(filter.before, await _position_before(connection, number, filter.until) + 1)
-    cursor = await connection.execute(SQL[_which(filter)], parameters | {"accounts": _accounts(filter)})
+    cursor = await connection.execute(SQL[_which(filter)], parameters)
     return [(position, event_json(position, body, hash_)) for position, body, hash_ in await cursor.fetchall()]
 
 
@@ -298,11 +325,18 @@ def _which(filter: EventFilter) -> str:
     return "events_of_type" if filter.type else "events"
 
 
-def _accounts(filter: EventFilter) -> list[str]:
-    accounts = [filter.account] if filter.account else []
-    if filter.character:
-        accounts += [money.purse(filter.character), money.debtor(filter.character)]
-    return accounts
+def _concerning(filter: EventFilter) -> Mapping[str, Any]:
+    """An account, or all that concerns a character; of both only what they have in common."""
+    character = filter.character
+    accounts = [money.purse(character), money.debtor(character)] if character else []
+    if filter.account is None:
+        return {"accounts": accounts, "character": character, "also_character": None, "also_accounts": []}
+    return {
+        "accounts": [filter.account],
+        "character": None,
+        "also_character": character,
+        "also_accounts": accounts,
+    }
 
 
 async def _position_before(connection: Connection, number: _LarpNumber, time: datetime) -> int:

@@ -9,9 +9,14 @@ from typing import Protocol
 
 from ledger.journal import Projection
 from projections.balances import Balances
+from projections.dice import Dice
 from projections.directory import Directory
 from projections.entries import Entries
+from projections.lids import Lids
 from projections.pots import Pots
+from projections.results import Results
+from projections.reversals import Reversals
+from projections.rounds import Rounds
 from projections.tables import Tables
 
 
@@ -28,4 +33,15 @@ class Kept(Projection, Protocol):
     def tables(self) -> tuple[str, ...]: ...
 
 
-PROJECTIONS: Sequence[Kept] = (Directory(), Balances(), Entries(), Pots(), Tables())
+PROJECTIONS: Sequence[Kept] = (
+    Directory(),
+    Balances(),
+    Entries(),
+    Pots(),
+    Tables(),
+    Rounds(),
+    Results(),
+    Lids(),
+    Dice(),
+    Reversals(),
+)

@@ -1,5 +1,6 @@
 """A real PostgreSQL for every test that touches data: one embedded server a session, one fresh database a test."""
 
+import os
 import shutil
 import tempfile
 import uuid
@@ -17,6 +18,19 @@ from ledger.journal import Journals
 from ledger.migrations import migrate
 from ledger.writer import Writers
 from projections.runner import PROJECTIONS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_data_folder() -> Iterator[None]:
+    """Whatever is started without a folder of its own must not write into that of whoever runs the tests."""
+    before = os.environ.get("XDG_DATA_HOME")
+    with tempfile.TemporaryDirectory(prefix="skuggbok-home-") as folder:
+        os.environ["XDG_DATA_HOME"] = folder
+        yield
+    if before is None:
+        del os.environ["XDG_DATA_HOME"]
+    else:
+        os.environ["XDG_DATA_HOME"] = before
 
 
 @pytest.fixture(scope="session")

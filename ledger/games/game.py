@@ -1,6 +1,9 @@
-"""What a game is to the rest of the service: eight pieces, and the fold that joins them to what tables share."""
+"""What a game is to the rest of the service: eight pieces, and the fold that joins them to what tables share.
 
-from collections.abc import Callable
+A game may also tell which rounds are over and which dice were seen, for whoever looks back (see `rounds`).
+"""
+
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -9,6 +12,7 @@ from msgspec.structs import replace
 
 from ledger.errors import Malformed
 from ledger.games.play import Play, Setting
+from ledger.games.rounds import Round, SeenDie, no_dice, no_round, other_of_two
 from ledger.games.table import (
     Action,
     Opening,
@@ -20,12 +24,16 @@ from ledger.games.table import (
     after_postings,
 )
 from ledger.messages import Decision, Event, Posting
+from ledger.recorded import Upcaster
 
 S = TypeVar("S", bound=TableState)
 
 
 class Game(Struct, Generic[S], frozen=True, kw_only=True):
-    """One game. `events` holds every event of its own, the opening included; `actions` every action."""
+    """One game. `events` holds every event of its own, the opening included; `actions` every action.
+
+    `upcasters`: how events of its old versions, which are not among `events` any more, are read.
+    """
 
     name: str
     opening: type[Opening]
@@ -38,6 +46,11 @@ class Game(Struct, Generic[S], frozen=True, kw_only=True):
     decide: Callable[[Play[S], Any], None]
     evolve: Callable[[S, Any, tuple[Posting, ...]], S]
     view: Callable[[S], TableView]
+    upcasters: tuple[Upcaster, ...] = ()
+    round_type: type[Round] | None = None
+    round: Callable[[S, Any], Round | None] = no_round
+    dice: Callable[[S, Any], Iterable[SeenDie]] = no_dice
+    loser: Callable[[S], str | None] = other_of_two
 
     def fold(
         self,
@@ -84,3 +97,18 @@ class Game(Struct, Generic[S], frozen=True, kw_only=True):
         play = Play(self, state, setting)
         play.void(reason)
         return play.decision()
+
+    # ---- looking back ----
+
+    def finished(self, before: S | None, event: Event) -> Round | None:
+        """The round that is over with this event, if one is. `before`: the table before it."""
+        return None if before is None or _is_shared(event) else self.round(before, event)
+
+    def seen(self, before: S | None, event: Event) -> Iterable[SeenDie]:
+        """The dice that everybody sees since this event."""
+        return () if before is None or _is_shared(event) else self.dice(before, event)
+
+
+def _is_shared(event: Event) -> bool:
+    """Whether it is one of the events that `fold` takes by itself."""
+    return isinstance(event, TableOpened | TableClosed | TableVoided)

@@ -16,6 +16,7 @@ from ledger.errors import (
     AlreadyExists,
     DiceNotAccepted,
     DiceRequired,
+    HiddenValueLost,
     InvalidRules,
     NotSeated,
     NotYourTurn,
@@ -152,12 +153,18 @@ class Play(Generic[S]):
         return sealed
 
     def uncover(self, sealed: Sealed) -> Uncovered:
-        """The value behind a commitment, for the event that shows it."""
-        return sealing.uncover(self._known[sealed.commitment])
+        """The value behind a commitment, for the event that shows it. Raises HiddenValueLost."""
+        return sealing.uncover(self._hidden(sealed))
 
     def peek(self, sealed: Sealed) -> Any:
         """The value behind a commitment, for judging; it must not get into an event or a refusal."""
-        return self._known[sealed.commitment].value
+        return self._hidden(sealed).value
+
+    def _hidden(self, sealed: Sealed) -> Secret:
+        """A LARP that was imported from a journal has none of what its tables hid at that moment."""
+        if (secret := self._known.get(sealed.commitment)) is None:
+            raise HiddenValueLost(f"a hidden {sealed.what} was not in the journal that was imported: void the table")
+        return secret
 
     # ---- the end ----
 

@@ -7,13 +7,6 @@ from importlib import resources
 _BLOCK = re.compile(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", re.MULTILINE | re.DOTALL)
 
 
-def load_with(package: str, file: str, name: str, parts: str) -> str:
-    """One query of a file, with `parts` in place of its line `-- projections`."""
-    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
-    query = dict(_BLOCK.findall(text))[name].replace("-- projections", parts)
-    return _without_comments(query)
-
-
 def load(package: str, file: str) -> Mapping[str, str]:
     """The queries of a file in `package`, by name."""
     text = resources.files(package).joinpath(file).read_text(encoding="utf-8")

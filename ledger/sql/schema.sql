@@ -182,8 +182,188 @@ CREATE TABLE skuggbok.receipt (
     said_hash bytea NOT NULL CHECK (length(said_hash) = 32),
     first_position bigint NOT NULL,
     last_position bigint NOT NULL CHECK (last_position >= first_position),
+    ends text, -- of commands that were carried out together: the last position of each, in order
     CONSTRAINT receipt_pkey PRIMARY KEY (larp, token, key_hash)
 );
 
 GRANT SELECT ON skuggbok.secret_key TO skuggbok_service;
 GRANT SELECT, INSERT ON skuggbok.receipt TO skuggbok_service;
+
+-- A token that was made with an idempotency key is derived from it, and so can be shown again without being kept.
+ALTER TABLE skuggbok.token
+    ADD COLUMN once_hash bytea CONSTRAINT token_once_key UNIQUE CHECK (length(once_hash) = 32),
+    ADD COLUMN said_hash bytea CHECK (length(said_hash) = 32);
+-- What tables tell beside their views: rounds that are over, results, where the lids went, and the dice that were seen.
+
+-- What came of each round, as JSON as it is shown. Rounds are numbered in the order of their positions.
+CREATE TABLE skuggbok.round (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    table_ text COLLATE "C" NOT NULL,
+    position bigint NOT NULL,
+    round bytea NOT NULL,
+    PRIMARY KEY (larp, table_, position)
+);
+
+-- How each table ended. `opened`, `closed`: the positions of those events; `how` and `closed` NULL: it is open.
+CREATE TABLE skuggbok.result (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    table_ text COLLATE "C" NOT NULL,
+    game text COLLATE "C" NOT NULL,
+    opened bigint NOT NULL,
+    closed bigint,
+    how text CHECK (how IN ('won', 'drawn', 'lost', 'burnt', 'voided')),
+    winner text COLLATE "C",
+    loser text COLLATE "C",
+    position bigint NOT NULL,
+    PRIMARY KEY (larp, table_),
+    CONSTRAINT result_ends_somehow CHECK ((closed IS NULL) = (how IS NULL))
+) WITH (fillfactor = 80);
+
+-- The lids in the middle and before each seat, as they last lay in each half.
+CREATE TABLE skuggbok.lid (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    table_ text COLLATE "C" NOT NULL,
+    half text NOT NULL CHECK (half IN ('1', '2', 'final')),
+    account text COLLATE "C" NOT NULL,
+    lids bigint NOT NULL CHECK (lids >= 0),
+    position bigint NOT NULL,
+    PRIMARY KEY (larp, table_, half, account)
+) WITH (fillfactor = 70);
+
+-- Who gave whom how many lids. `round` NULL: they were laid out or put away. `line` counts within the event.
+CREATE TABLE skuggbok.lid_move (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    table_ text COLLATE "C" NOT NULL,
+    position bigint NOT NULL,
+    line integer NOT NULL,
+    half text NOT NULL CHECK (half IN ('1', '2', 'final')),
+    round integer,
+    from_ text COLLATE "C" NOT NULL,
+    to_ text COLLATE "C" NOT NULL,
+    lids bigint NOT NULL CHECK (lids > 0),
+    PRIMARY KEY (larp, table_, position, line)
+);
+
+-- How often each face of each die was seen. `dice`: whether the service rolled them.
+CREATE TABLE skuggbok.die (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    table_ text COLLATE "C" NOT NULL,
+    game text COLLATE "C" NOT NULL,
+    die text COLLATE "C" NOT NULL,
+    face text COLLATE "C" NOT NULL,
+    dice text NOT NULL CHECK (dice IN ('reported', 'service')),
+    seen bigint NOT NULL CHECK (seen > 0),
+    position bigint NOT NULL,
+    PRIMARY KEY (larp, table_, die, face)
+) WITH (fillfactor = 70);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON
+    skuggbok.round, skuggbok.result, skuggbok.lid, skuggbok.lid_move, skuggbok.die
+    TO skuggbok_service;
+-- Corrections, beside what they correct.
+
+-- Which event reversed which. Each is reversed once at most, and a reversal reverses one.
+CREATE TABLE skuggbok.reversal (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    original bigint NOT NULL,
+    position bigint NOT NULL CHECK (position > original),
+    PRIMARY KEY (larp, original),
+    CONSTRAINT reversal_position_key UNIQUE (larp, position)
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON skuggbok.reversal TO skuggbok_service;
+-- Which version of each projection is written, and which of them have to be rebuilt.
+
+-- The versions that the service has written since it last started.
+CREATE TABLE skuggbok.projection (
+    name text COLLATE "C" PRIMARY KEY,
+    version integer NOT NULL CHECK (version >= 1)
+);
+-- What was there before this table was is of these versions.
+INSERT INTO skuggbok.projection (name, version)
+VALUES ('directory', 1), ('balances', 1), ('entries', 1), ('pots', 1), ('tables', 1);
+
+-- A LARP's projections that are not what its journal says: another version wrote them, or could not apply `position`.
+CREATE TABLE skuggbok.stale_projection (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    name text COLLATE "C" NOT NULL,
+    position bigint,
+    reason text NOT NULL,
+    PRIMARY KEY (larp, name)
+);
+
+GRANT SELECT, INSERT, UPDATE ON skuggbok.projection TO skuggbok_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON skuggbok.stale_projection TO skuggbok_service;
+-- Merkle trees over the event hashes, for checkpoints and proofs. Filled when they are asked for, not by appends.
+
+-- Roots of complete subtrees: 256^level events, the first at position index * 256^level + 1. Leaves are not repeated.
+CREATE TABLE skuggbok.tree (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    level smallint NOT NULL CHECK (level >= 1),
+    index bigint NOT NULL CHECK (index >= 0),
+    hash bytea NOT NULL CHECK (length(hash) = 32),
+    CONSTRAINT tree_pkey PRIMARY KEY (larp, level, index)
+);
+
+-- The Ed25519 key that signs checkpoints, where many processes share a database. One row, made at the first need;
+-- an embedded database has it in a file instead.
+CREATE TABLE skuggbok.signing_key (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    key bytea NOT NULL CHECK (length(key) = 32)
+);
+
+-- LARPs that came from an exported journal, up to which position. What lay hidden then is not in an export.
+CREATE TABLE skuggbok.imported (
+    larp integer PRIMARY KEY REFERENCES skuggbok.larp,
+    position bigint NOT NULL CHECK (position >= 1),
+    imported_at timestamptz NOT NULL DEFAULT now()
+);
+
+GRANT SELECT, INSERT ON skuggbok.tree, skuggbok.signing_key, skuggbok.imported TO skuggbok_service;
+-- Webhooks: where a LARP's events are sent to, how far each of them got, and what its requests are signed with.
+
+-- `position`: the last event that was delivered, or that its types pass over. `attempts`: failed ones, of the event
+-- after it, the next of them not before `due_at`. `revision` moves with whatever an organiser changes, so that an
+-- attempt that was under way meanwhile does not count. `leased_by`: the process that delivers it, until `leased_until`.
+CREATE TABLE skuggbok.webhook (
+    larp integer NOT NULL REFERENCES skuggbok.larp,
+    id text COLLATE "C" NOT NULL,
+    url text NOT NULL,
+    types text[], -- NULL: all
+    label text,
+    created_at timestamptz NOT NULL,
+    switched_off text CHECK (switched_off IN ('disabled', 'gone', 'exhausted')), -- NULL: it is on
+    revision bigint NOT NULL DEFAULT 1,
+    position bigint NOT NULL CHECK (position >= 0),
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    due_at timestamptz NOT NULL,
+    leased_by text,
+    leased_until timestamptz,
+    success_at timestamptz,
+    success_position bigint,
+    success_status integer,
+    failure_at timestamptz,
+    failure_position bigint,
+    failure_status integer,
+    failure_reason text,
+    CONSTRAINT webhook_pkey PRIMARY KEY (larp, id),
+    CONSTRAINT webhook_lease_ends CHECK ((leased_by IS NULL) = (leased_until IS NULL))
+) WITH (fillfactor = 50);
+
+-- What a webhook's secrets are derived from, together with the database's own key; neither is a secret without the
+-- other. `until` NULL: the current one; others sign beside it until then.
+CREATE TABLE skuggbok.webhook_secret (
+    larp integer NOT NULL,
+    webhook text COLLATE "C" NOT NULL,
+    salt bytea NOT NULL CHECK (length(salt) = 32),
+    created_at timestamptz NOT NULL,
+    until timestamptz,
+    once_hash bytea CHECK (length(once_hash) = 32), -- of the idempotency key with which it was made
+    said_hash bytea CHECK (length(said_hash) = 32),
+    CONSTRAINT webhook_secret_pkey PRIMARY KEY (larp, webhook, salt),
+    CONSTRAINT webhook_secret_once_key UNIQUE (larp, once_hash),
+    CONSTRAINT webhook_secret_webhook FOREIGN KEY (larp, webhook) REFERENCES skuggbok.webhook ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX webhook_secret_current ON skuggbok.webhook_secret (larp, webhook) WHERE until IS NULL;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON skuggbok.webhook, skuggbok.webhook_secret TO skuggbok_service;

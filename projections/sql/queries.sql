@@ -56,20 +56,53 @@ LEFT JOIN LATERAL (
 ORDER BY page.character;
 
 -- name: statement
--- The newest movements of some accounts: the newest of each of their assets, put together.
+-- The newest movements of some accounts: the newest of each of their assets, put together; and what corrected them.
 SELECT entry.position, entry.line, event.at, event.recorded_at, event.type, event.table_ AS table,
-       entry.account, entry.asset, entry.change, entry.balance
+       entry.account, entry.asset, entry.change, entry.balance,
+       event.recorded_at - event.at > %(late)s AS late,
+       reversed.position AS reversed_by, reverses.original AS reverses, voided.position AS voided_by
 FROM (
     SELECT account, asset FROM skuggbok.balance WHERE larp = %(larp)s AND account = ANY (%(accounts)s)
 ) held
 CROSS JOIN LATERAL (
     SELECT e.* FROM skuggbok.entry e
     WHERE e.larp = %(larp)s AND e.account = held.account AND e.asset = held.asset
-      AND (e.position, e.line) < (%(position)s, %(line)s)
+      AND (e.position, e.line) < (%(position)s, %(line)s) AND e.position <= %(until)s
     ORDER BY e.position DESC, e.line DESC LIMIT %(limit)s
 ) entry
 JOIN skuggbok.event ON event.larp = %(larp)s AND event.position = entry.position
+LEFT JOIN skuggbok.reversal reversed
+    ON reversed.larp = %(larp)s AND reversed.original = entry.position AND reversed.position <= %(until)s
+LEFT JOIN skuggbok.reversal reverses ON reverses.larp = %(larp)s AND reverses.position = entry.position
+LEFT JOIN skuggbok.game_table voided
+    ON voided.larp = %(larp)s AND voided.table_ = event.table_ AND voided.phase = 'voided'
+    AND voided.position > entry.position AND voided.position <= %(until)s
 ORDER BY entry.position DESC, entry.line DESC LIMIT %(limit)s;
+
+-- name: statement_by_at
+-- The same by when it happened: all movements of the purse are looked at, for nothing sorts them by that.
+SELECT entry.position, entry.line, event.at, event.recorded_at, event.type, event.table_ AS table,
+       entry.account, entry.asset, entry.change, entry.balance,
+       event.recorded_at - event.at > %(late)s AS late,
+       reversed.position AS reversed_by, reverses.original AS reverses, voided.position AS voided_by
+FROM (
+    SELECT e.* FROM skuggbok.balance held
+    JOIN skuggbok.entry e ON e.larp = held.larp AND e.account = held.account AND e.asset = held.asset
+    WHERE held.larp = %(larp)s AND held.account = ANY (%(accounts)s) AND e.position <= %(until)s
+) entry
+JOIN skuggbok.event ON event.larp = %(larp)s AND event.position = entry.position
+LEFT JOIN skuggbok.reversal reversed
+    ON reversed.larp = %(larp)s AND reversed.original = entry.position AND reversed.position <= %(until)s
+LEFT JOIN skuggbok.reversal reverses ON reverses.larp = %(larp)s AND reverses.position = entry.position
+LEFT JOIN skuggbok.game_table voided
+    ON voided.larp = %(larp)s AND voided.table_ = event.table_ AND voided.phase = 'voided'
+    AND voided.position > entry.position AND voided.position <= %(until)s
+WHERE (event.at, entry.position, entry.line) < (
+    coalesce((SELECT seen.at FROM skuggbok.event seen WHERE seen.larp = %(larp)s AND seen.position = %(position)s),
+             'infinity'),
+    %(position)s, %(line)s
+)
+ORDER BY event.at DESC, entry.position DESC, entry.line DESC LIMIT %(limit)s;
 
 -- name: tables
 -- Tables by name.
@@ -126,21 +159,31 @@ WHERE larp = %(larp)s AND position > %(after)s AND position < %(before)s AND typ
 ORDER BY position LIMIT %(limit)s;
 
 -- name: events_of_accounts
--- The events that moved something in or out of some accounts, or in which a character did something.
+-- The events that moved something in or out of some accounts, or in which a character did something; with
+-- `also_accounts` only those that moved something there too, or were that character's (`also_character`) doing.
 WITH matching AS (
     SELECT moved.position
     FROM (
         SELECT account, asset FROM skuggbok.balance WHERE larp = %(larp)s AND account = ANY (%(accounts)s)
     ) held
     CROSS JOIN LATERAL (
-        SELECT entry.position
+        SELECT DISTINCT entry.position
         FROM skuggbok.entry
         JOIN skuggbok.event ON event.larp = entry.larp AND event.position = entry.position
         WHERE entry.larp = %(larp)s AND entry.account = held.account AND entry.asset = held.asset
           AND entry.position > %(after)s AND entry.position < %(before)s
           AND (%(type)s::text IS NULL OR event.type = %(type)s)
           AND (%(table)s::text IS NULL OR event.table_ = %(table)s)
-        ORDER BY entry.position LIMIT 2 * %(limit)s
+          AND (
+              %(also_character)s::text IS NULL OR event.character_ = %(also_character)s
+              OR EXISTS (
+                  SELECT FROM skuggbok.balance other
+                  JOIN skuggbok.entry moved USING (larp, account, asset)
+                  WHERE other.larp = %(larp)s AND other.account = ANY (%(also_accounts)s)
+                    AND moved.position = entry.position
+              )
+          )
+        ORDER BY entry.position LIMIT %(limit)s
     ) moved
     UNION
     (

@@ -131,7 +131,7 @@ async def test_a_write_may_ask_that_nothing_has_moved_on(writers: Writers, datab
     """For an action the table must be where it was; for anything else the journal."""
     await founded(writers)
     await writers.send("north", Sent(request=transfer(), actor=ACTOR, if_match=6))
-    with pytest.raises(StalePosition, match="at position 7, not at 6"):
+    with pytest.raises(StalePosition, match="at position 7, which is not the one"):
         await writers.send("north", Sent(request=transfer(), actor=ACTOR, if_match=6))
     opening = OpenSkuggkast(table="t1", seats=("c0", "c1"), stake=Sum("krona", 3), rules=Rules(starter="c0"))
     opened = await writers.submit("north", opening, ACTOR)

@@ -1,9 +1,13 @@
 """The journal only grows: by privilege, by trigger, and by compare-and-swap; and a start does not read all of it."""
 
+import asyncio
+from datetime import UTC, datetime
+
 import psycopg
 import pytest
 
-from ledger import chain, purses, snapshot, writer
+from ledger import arrays, chain, purses, snapshot, writer
+from ledger.append import composed
 from ledger.database import Database
 from ledger.errors import Damaged
 from ledger.journal import Batch, Journals
@@ -87,6 +91,21 @@ async def test_a_book_is_loaded_from_a_snapshot_and_the_tail(
     assert snapshot.take(book) == snapshot.take(snapshot.restore("north", snapshot.take(book)))
 
 
+async def test_a_long_tail_is_folded_once(
+    journals: Journals, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had to fold a long journal keeps the Book after the first batch."""
+    first = Writers(journals)
+    await founded(first)
+    await first.close()
+    assert await rows(database_url, "SELECT * FROM skuggbok.snapshot") == []
+    monkeypatch.setattr(writer, "SNAPSHOT_EVERY", 5)
+    second = Writers(journals)
+    await second.submit("north", transfer(), ACTOR)
+    await second.close()
+    assert await rows(database_url, "SELECT position FROM skuggbok.snapshot") == [(7,)]
+
+
 async def test_a_snapshot_of_another_shape_or_journal_is_not_read(
     journals: Journals, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,11 +150,47 @@ async def test_larps_do_not_see_each_other(writers: Writers, database_url: str) 
     assert await rows(database_url, "SELECT count(DISTINCT hash) FROM skuggbok.event") == [(13,)]
 
 
-async def test_one_statement_writes_a_batch(journals: Journals) -> None:
-    """However many projections there are, an append is one round trip."""
-    assert journals.append_statement.count("UPDATE skuggbok.head") == 1
-    assert all(projection.statement in journals.append_statement for projection in PROJECTIONS)
-    assert ";" not in journals.append_statement
+def test_one_statement_writes_a_batch() -> None:
+    """However many projections there are, an append is one statement; each parameter has its number."""
+    statement, names = composed([projection.statement for projection in PROJECTIONS])
+    text = statement.decode()
+    assert text.count("UPDATE skuggbok.head") == 1
+    assert ";" not in text
+    assert "%(" not in text
+    assert len(names) == len(set(names))
+    assert f"${len(names)}" in text
+
+
+def test_the_arrays_are_postgresqls_own(database_url: str) -> None:
+    """What goes in as an array comes out of unnest as it was."""
+
+    async def there_and_back() -> list[tuple[object, ...]]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            arrays.register(connection)
+            cursor = await connection.execute(
+                "SELECT * FROM unnest(%b, %b, %b, %b)",
+                (
+                    arrays.Int8s([1, -(2**53), 2**62]),
+                    arrays.Texts(["a", None, "å"]),
+                    arrays.Byteas([b"", b"\0", b"x" * 300]),
+                    arrays.Instants(
+                        [
+                            datetime(1, 1, 2, tzinfo=UTC),
+                            datetime(2026, 1, 1, 1, 2, 3, 4, tzinfo=UTC),
+                            datetime(9999, 12, 31, tzinfo=UTC),
+                        ]
+                    ),
+                ),
+            )
+            empty = await connection.execute("SELECT * FROM unnest(%b, %b)", (arrays.Int8s(), arrays.Texts()))
+            assert await empty.fetchall() == []
+            return await cursor.fetchall()
+
+    assert asyncio.run(there_and_back()) == [
+        (1, "a", b"", datetime(1, 1, 2, tzinfo=UTC)),
+        (-(2**53), None, b"\0", datetime(2026, 1, 1, 1, 2, 3, 4, tzinfo=UTC)),
+        (2**62, "å", b"x" * 300, datetime(9999, 12, 31, tzinfo=UTC)),
+    ]
 
 
 async def test_who_acted_is_recorded(writers: Writers, database_url: str) -> None:

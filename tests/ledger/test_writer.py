@@ -137,3 +137,13 @@ async def test_a_broken_connection_loses_nothing_and_doubles_nothing(
     recorded = await rows(database_url, "SELECT count(*) FROM skuggbok.event WHERE type = 'purse.transferred'")
     assert recorded == [(200,)]
     assert await balance(database_url, "purse/c1") == 10_000 + 200
+
+
+async def test_a_server_in_another_time_zone_changes_no_time(server: str, database_url: str) -> None:
+    """The sessions of the service are in UTC, whatever the server's own time zone is."""
+    name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
+    async with await psycopg.AsyncConnection.connect(server, autocommit=True) as owner:
+        await owner.execute(f"ALTER DATABASE {name} SET timezone = 'Pacific/Kiritimati'")
+    async with Database(database_url) as database, database.connection() as connection:
+        cursor = await connection.execute("SHOW timezone")
+        assert await cursor.fetchone() == ("UTC",)

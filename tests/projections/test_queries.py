@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from ledger import purses
 from ledger.book import ActRequest
 from ledger.database import Database
 from ledger.errors import UnknownCharacter, UnknownLarp, UnknownPosition, UnknownTable
+from ledger.games.schocken.messages import OpenSchocken
 from ledger.games.skuggkast.messages import OpenSkuggkast
 from ledger.games.table import Sum
 from ledger.messages import Actor
@@ -101,8 +103,46 @@ async def test_events_are_found_by_what_they_say(tavern: Writers, database: Data
         assert await found(account="purse/alva") == [6, 8, 9]
         assert await found(character="birk") == [4, 7, 8, 9]
         assert await found(character="birk", table="t1") == [9]
+        assert await found(character="birk", account="purse/alva") == [8, 9], "filters apply together"
+        assert await found(character="embla", account="purse/alva") == []
         rows = await queries.events(connection, "north", queries.EventFilter(character="birk"), 2)
         assert [position for position, _ in rows] == [4, 7]
+
+
+async def test_no_page_skips_an_event_with_many_movements(tavern: Writers, database: Database) -> None:
+    """An event may move the same asset of one account many times; a page counts events, not movements."""
+    seats = ("alva", "birk", "embla")
+    for number in range(5):
+        for name in (f"x{number}{at}" for at in range(5)):
+            await tavern.submit("north", purses.AddCharacter(character=name, name=name), ACTOR)
+        table = f"s{number}"
+        await tavern.submit(
+            "north", OpenSchocken(table=table, seats=(*seats, *(f"x{number}{at}" for at in range(5)))), ACTOR
+        )
+        rolls = 0
+        while rolls < 400:
+            async with database.connection() as connection:
+                view = msgspec.json.decode(await queries.table(connection, "north", table))
+            if view["phase"] == "closed":
+                break
+            seat = view["waiting_for"][0]
+            sides = [1, 1, 1] if seat != "alva" else [2, 2, 1]
+            action = {"action": "throw", "seat": seat, "dice": sides}
+            me = next(each for each in view["seats"] if each["character"] == seat)
+            if me["throws"]:
+                action = {"action": "stand", "seat": seat}
+            await tavern.submit("north", ActRequest(table, msgspec.json.encode(action)), ACTOR)
+            rolls += 1
+    async with database.connection() as connection:
+        every = await queries.events(connection, "north", queries.EventFilter(character="alva"), 1000)
+        paged = [0]
+        while True:
+            filter_ = queries.EventFilter(character="alva", after=paged[-1])
+            page = await queries.events(connection, "north", filter_, 2)
+            if not page:
+                break
+            paged += [position for position, _ in page]
+    assert paged[1:] == [position for position, _ in every]
 
 
 async def test_events_are_found_by_when_they_were_recorded(tavern: Writers, database: Database) -> None:

@@ -17,12 +17,16 @@ class Service:
     """`skuggbok serve` on a free port. Its log is kept in `log_file`; `stop` or `kill` it, or use it with `with`."""
 
     def __init__(self, folder: Path, *, database_url: str | None = None, command: str = "serve") -> None:
-        where = {"SKUGGBOK_DATABASE_URL": database_url} if database_url else {"SKUGGBOK_DATA_DIR": str(folder / "data")}
+        where = {"SKUGGBOK_DATA_DIR": str(folder / "data")}
+        if database_url:
+            where["SKUGGBOK_DATABASE_URL"] = database_url
         self._environment: Mapping[str, str] = {**os.environ, **where, "SKUGGBOK_ADMIN_TOKEN": ADMIN_TOKEN}
         self._command = command
         self.log_file = Path(tempfile.mkstemp(prefix="service-", suffix=".log", dir=folder)[1])
         self.process: subprocess.Popen[str] | None = None
         self.address = ""
+        self.before = ""
+        """What was printed up to the address."""
 
     def start(self, port: int = 0) -> str:
         """The address, once requests are answered there."""
@@ -35,7 +39,9 @@ class Service:
                 text=True,
             )
         assert self.process.stdout is not None
+        self.before = ""
         for line in self.process.stdout:
+            self.before += line
             if found := _ADDRESS.search(line):
                 self.address = found[1]
                 return self.address

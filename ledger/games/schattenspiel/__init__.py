@@ -6,6 +6,7 @@ What can be said (`messages`), how it changes the table and is seen (`state`), a
 from ledger.games.game import Game
 from ledger.games.schattenspiel import messages as m
 from ledger.games.schattenspiel.decide import decide, open_table
+from ledger.games.schattenspiel.rounds import SchattenspielRound, finished
 from ledger.games.schattenspiel.state import State, View, begin, evolve, view
 from ledger.games.table import TableClosed, TableVoided
 
@@ -21,4 +22,6 @@ SCHATTENSPIEL = Game[State](
     decide=decide,
     evolve=evolve,
     view=view,
+    round_type=SchattenspielRound,
+    round=finished,
 )

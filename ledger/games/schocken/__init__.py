@@ -7,6 +7,7 @@ and what comes of it (`decide`).
 from ledger.games.game import Game
 from ledger.games.schocken import messages as m
 from ledger.games.schocken.decide import decide, open_table
+from ledger.games.schocken.rounds import SchockenRound, dice_seen, finished, loser
 from ledger.games.schocken.state import State, View, begin, evolve, view
 from ledger.games.table import TableClosed, TableVoided
 
@@ -34,4 +35,8 @@ SCHOCKEN = Game[State](
     decide=decide,
     evolve=evolve,
     view=view,
+    round_type=SchockenRound,
+    round=finished,
+    dice=dice_seen,
+    loser=loser,
 )

@@ -6,7 +6,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from ledger import money
-from ledger.errors import DiceRequired
+from ledger.errors import BalanceOverflow, DiceRequired
 from ledger.games.play import (
     Play,
     opened_fields,
@@ -126,11 +126,26 @@ def _throw(play: Play[State], action: Throw) -> None:  # Throwing
     _require_legal(go, action.seat, action.keep, dice)
     if play.state.rules.no_walling:
         _require_no_walling(go, action.seat, action.keep)
+    _require_room(play)
     sealed: tuple[Sealed, ...] = ()
     if under_cup and dice is not None:
         sealed = (play.seal(action.seat, "cup", list(dice)),)
     play.record(Thrown(seat=action.seat, keep=action.keep, dice=None if under_cup else dice, sealed=sealed))
     _score_if_over(play)
+
+
+def _require_room(play: Play[State]) -> None:
+    """Whatever may fall due when the round is scored must fit, for every seat: a refusal that came only with some
+    dice would tell what lies under a cup, and let a seat throw until they please. Raises BalanceOverflow."""
+    rules, others = play.state.rules, len(play.state.seats) - 1
+    due: Counter[str] = Counter()
+    for forfeit in (rules.forfeit, rules.hand_schock_forfeit):
+        if forfeit is not None and play.till.kind(forfeit.asset) == "promise":
+            due[forfeit.asset] += forfeit.amount * others
+    for seat in play.state.seats:
+        for asset, amount in due.items():
+            if play.till.room(seat, asset) < amount:
+                raise BalanceOverflow(f"{seat} owes so much {asset} already that the forfeits could not be recorded")
 
 
 def _rolled(chance: Chance, keep: tuple[int, ...]) -> tuple[int, ...]:
@@ -162,6 +177,7 @@ def _stand(play: Play[State], action: Stand) -> None:  # Throwing
     play.require_turn(action.seat, play.state.turn)
     if play.state.go(action.seat).throws == 0:
         raise NothingThrown(f"{action.seat} must throw once before it stands")
+    _require_room(play)
     play.record(Stood(seat=action.seat))
     _score_if_over(play)
 
@@ -175,6 +191,7 @@ def _uncover(play: Play[State], action: Uncover) -> None:  # Throwing
         raise AlreadyUncovered(f"{action.seat} has no throw to uncover; waiting for {', '.join(play.state.blind)}")
     if len(action.dice) != go.under_cup:
         raise IllegalThrow(f"{action.seat} has {go.under_cup} dice under the cup, not {len(action.dice)}")
+    _require_room(play)
     play.record(CupLifted(seat=action.seat, dice=action.dice))
     _score_if_over(play)
 

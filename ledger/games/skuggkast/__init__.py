@@ -7,6 +7,7 @@ from ledger.games.game import Game
 from ledger.games.rolloff import RolledOff
 from ledger.games.skuggkast import messages as m
 from ledger.games.skuggkast.decide import decide, open_table
+from ledger.games.skuggkast.rounds import SkuggkastRound, dice_seen, finished
 from ledger.games.skuggkast.state import State, View, begin, evolve, view
 from ledger.games.table import TableClosed, TableVoided
 
@@ -36,4 +37,7 @@ SKUGGKAST = Game[State](
     decide=decide,
     evolve=evolve,
     view=view,
+    round_type=SkuggkastRound,
+    round=finished,
+    dice=dice_seen,
 )

@@ -204,7 +204,7 @@ class ClaimStood(Event, frozen=True, kw_only=True):
 
 
 class Rebought(Event, frozen=True, kw_only=True):
-    """A seat is in contention again. `raised`: the first postings are this turn's raise."""
+    """A seat is in contention again. On its own turn the first postings may be the raise."""
 
     TYPE: ClassVar[str] = "skuggkast.rebought.v1"
     seat: str

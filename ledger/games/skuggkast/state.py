@@ -41,12 +41,13 @@ class Player(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """The claim that the table waits to judge."""
+    """The claim that the table waits to judge. `proved`: the dice were seen, and it is true."""
 
     claimed: Dice
     believed: tuple[str, ...] = ()
     challenger: str | None = None
     deposit: tuple[Posting, ...] = ()
+    proved: bool = False
 
 
 class State(TableState, frozen=True, kw_only=True):
@@ -62,11 +63,12 @@ class State(TableState, frozen=True, kw_only=True):
 
     @property
     def seated(self) -> tuple[str, ...]:
-        return tuple(seat for seat in self.seats if seat not in self.left)
+        left = frozenset(self.left)
+        return tuple(seat for seat in self.seats if seat not in left)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        believed = self.claim.believed if self.claim else ()
+        believed = frozenset(self.claim.believed if self.claim else ())
         return tuple(seat for seat in self.seated if seat != self.active and seat not in believed)
 
     @property
@@ -145,7 +147,8 @@ def _judged(state: State, event: ClaimJudged) -> State:
     if event.misses_turn and event.challenger is not None:
         state = _with_player(state, event.challenger, replace(state.players[event.challenger], misses_turn=True))
     if event.verdict == "true":
-        return replace(state, cup=None)
+        assert state.claim is not None
+        return replace(state, cup=None, claim=replace(state.claim, proved=True))
     player = state.players[event.seat]
     if event.falls_out:
         player = replace(player, in_contention=False, burnt=player.burnt + event.burnt)

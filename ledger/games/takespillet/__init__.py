@@ -9,6 +9,7 @@ from ledger.games.rolloff import RolledOff
 from ledger.games.table import TableClosed, TableVoided
 from ledger.games.takespillet import messages as m
 from ledger.games.takespillet.decide import decide, open_table
+from ledger.games.takespillet.rounds import TakespilletRound, dice_seen, finished
 from ledger.games.takespillet.state import State, View, begin, evolve, view
 
 TAKESPILLET = Game[State](
@@ -37,4 +38,7 @@ TAKESPILLET = Game[State](
     decide=decide,
     evolve=evolve,
     view=view,
+    round_type=TakespilletRound,
+    round=finished,
+    dice=dice_seen,
 )

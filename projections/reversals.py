@@ -1,0 +1,27 @@
+"""Reversals: which event reversed which, so that both are seen beside each other."""
+
+from collections.abc import Mapping, Sequence
+
+from ledger import purses, sql
+from ledger.arrays import Int8s
+from ledger.book import Applied
+
+
+class Reversals:
+    """The position of each reversal, by the position of its original."""
+
+    name = "reversals"
+    version = 1
+    tables = ("reversal",)
+    statement = sql.load("projections.sql", "reversals.sql")["statement"]
+
+    def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
+        reversals = [
+            (applied.recorded.event.position, applied.recorded.position)
+            for applied in batch
+            if isinstance(applied.recorded.event, purses.Reversed)
+        ]
+        return {
+            "reversal_original": Int8s(original for original, _ in reversals),
+            "reversal_position": Int8s(position for _, position in reversals),
+        }
