@@ -189,8 +189,8 @@ def _operation(each: Described, made: schemas.Schemas, examples: Mapping[str, Ma
 
 
 def _who(operation: Operation) -> str:
-    if operation.access is None:
-        return "Open to anybody."
+    if operation.access is None:  # a route that asks for a token by itself says to whom it is open
+        return "" if Unauthenticated in operation.refuses else "Open to anybody."
     roles = (
         f"{role} (own only)" if role == "player" and role in operation.access.restricted else role
         for role in operation.access.roles

@@ -19,7 +19,7 @@ from ledger.errors import Malformed, Refused
 try:
     import resource
 except ImportError:  # Windows has no such limit
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # asked for before it is used
 
 HEAD_BYTES_MAX = 32_768
 """Of the request line and all headers."""
@@ -55,7 +55,7 @@ class Protocol(HttpToolsProtocol):
 
     # ---- from the first byte to the end of the headers ----
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._expect_head()
 

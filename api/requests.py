@@ -6,6 +6,7 @@ Litestar decodes loosely ("1" is 1, any content type will do); a ledger must not
 import functools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
@@ -166,8 +167,7 @@ def require_each_key_once(body: bytes) -> None:
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
     if len({name for name, _ in pairs}) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise Malformed(f"the key {twice[:64]!r} is there twice, once is right")
 
 

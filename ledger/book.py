@@ -334,7 +334,7 @@ class Book:
             case OpenTable(game=name, state=state):
                 game: Game[Any] = BY_NAME[name]
                 before: TableState | None = state
-            case _:
+            case Over() | None:
                 if not isinstance(event, TableOpened):
                     raise Damaged(f"position {recorded.position}: table {table} is not open")
                 game, before = BY_NAME[event.game], None

@@ -101,7 +101,7 @@ class EmbeddedPostgres:
                     self._users.shared()  # cannot fail: only who holds the decision takes it alone
                 try:
                     return self._start()
-                except BaseException as error:
+                except BaseException as error:  # the use is given up, whatever happened, and it is raised again
                     # Only a server that answers is stopped. One that repairs its data would never be done with it.
                     self._leave(decision, stop=isinstance(error, psycopg.Error))
                     raise
@@ -134,7 +134,7 @@ class EmbeddedPostgres:
                         f"Another process has been starting or stopping the database in {self.root} for"
                         f" {2 * TIMEOUT_S} s. If it hangs, end it: its lock ends with it."
                     )
-                time.sleep(POLL_S)
+                time.sleep(POLL_S)  # nothing tells when another process is done
             yield decision
 
     def _start(self) -> str:
@@ -165,7 +165,7 @@ class EmbeddedPostgres:
                 # Somebody stopped it by hand this moment, which the next round sees; or it does not want us.
                 if _answers(conninfo):
                     raise
-            time.sleep(POLL_S)
+            time.sleep(POLL_S)  # nothing tells when another process is done
         raise EmbeddedPostgresError(
             f"The server in {self.root} has taken no connections for {TIMEOUT_S} s. If it is repairing its data after a"
             f" crash, start again to wait on; {data / 'log'} tells."
@@ -255,7 +255,7 @@ class EmbeddedPostgres:
                     return True
             if time.monotonic() >= deadline_s:
                 break
-            time.sleep(POLL_S)
+            time.sleep(POLL_S)  # nothing tells when another process is done
         return False
 
     def _pg_ctl(self, programs: Programs, action: str, *more: str, keep_open: Collection[int]) -> None:

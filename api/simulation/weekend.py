@@ -116,7 +116,7 @@ async def _larp(client: Client, http: httpx.AsyncClient, token: str, plan: Plan)
         case httpx.codes.FORBIDDEN:
             own = (await client.read(token, "/larps"))["items"]
             larp = Larp(client, own[0]["larp"], token, clock)
-        case _:
+        case _:  # whatever else a service may answer, a simulation cannot go on
             raise SimulationError(f"{http.base_url}: {answer.status_code} {answer.text}")
     await larp.prepare()
     return larp
@@ -147,7 +147,7 @@ async def _play(larp: Larp, plan: Plan) -> Sequence[Tavern]:
                 group.create_task(tavern.open_all_weekend())
             for market in markets:
                 group.create_task(market.open_all_weekend())
-    except BaseExceptionGroup as errors:
+    except BaseExceptionGroup as errors:  # what is not ours is raised again
         ours, others = errors.split(SimulationError)
         if ours is None or others is not None:
             raise

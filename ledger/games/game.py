@@ -76,7 +76,7 @@ class Game(Struct, Generic[S], frozen=True, kw_only=True):
                 return replace(state, phase="closed", winner=event.winner, closed_at=at)
             case TableVoided():
                 return replace(state, phase="voided", closed_at=at, void_reason=event.reason)
-            case _:
+            case _:  # the game's own, over which its `evolve` matches exhaustively
                 return self.evolve(state, event, postings)
 
     def decide_opening(self, opening: Opening, setting: Setting) -> Decision:

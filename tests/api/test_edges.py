@@ -158,7 +158,7 @@ async def test_whoever_does_not_read_is_not_waited_for(
         f"authorization: Bearer {api.tokens['organiser']}\r\n\r\n".encode()
     )
     assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-    await until(lambda: not app.edges.running)  # type: ignore[attr-defined]
+    await until(lambda: not app.edges.running)  # type: ignore[attr-defined]  # a Service's
 
     def is_whole() -> bool:
         statistics = api.database.statistics()

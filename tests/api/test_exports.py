@@ -51,7 +51,7 @@ async def test_the_journal_is_complete_and_verifiable(
     note.write_text(checkpoint["note"])
     proof.write_text(json.dumps(await api.ok("GET", f"{NORTH}/events/5/proof?from=3", "tool")))
     given = ["--checkpoint", note, "--proof", proof, "--key", checkpoint["verifier_key"]]
-    done = subprocess.run([sys.executable, PROGRAM, file, *given], capture_output=True, text=True)  # noqa: ASYNC221
+    done = subprocess.run([sys.executable, PROGRAM, file, *given], capture_output=True, text=True)  # noqa: ASYNC221  # alone
     assert (done.returncode, done.stdout, done.stderr) == (0, f"north: all is well, {last['position']} events\n", "")
 
 

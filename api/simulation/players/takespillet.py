@@ -58,7 +58,7 @@ def propose(view: Json, seat: str, sealed: Sequence[Json], rng: random.Random) -
             return {"action": "allocate", **said, "row": row, "column": view["sok"] - row}
         case "fog":
             return {"action": "roll_fog", **said, **(_fog(view, seat, rng) if rolls else {})}
-        case _:
+        case _:  # a table that is over: nobody does anything there
             return None
 
 
