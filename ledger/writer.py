@@ -92,6 +92,8 @@ class LarpWriter:
         self._running: asyncio.Task[None] | None = None
         self._snapshot: asyncio.Task[None] | None = None
         self._snapshot_position = 0
+        self._unsure: list[_Pending] = []
+        """Commands that were sent to the database and not answered yet."""
 
     @property
     def waiting(self) -> int:
@@ -183,28 +185,30 @@ class LarpWriter:
         await self._hash_keys(batch)
         async with self._database.connection() as connection:
             if self._book is None:
+                for pending in self._unsure:  # the Book went with a fault: what was sent cannot be recognised any more
+                    pending.fail(Unavailable("whether it was recorded is not known: look before you send it again"))
                 begun = time.perf_counter()
                 self._book = await journal.load(connection)
                 self._observer.book_loaded(self._slug, time.perf_counter() - begun)
                 self._snapshot_position = journal.kept_at  # a long tail is worth keeping at once
             elif any(pending.tried for pending in batch):  # a connection broke: what became of it?
-                await self._catch_up(connection, journal, self._book, batch)
+                await self._catch_up(connection, journal, self._book)
             if await self._attempt(connection, journal, self._book, batch):
                 return
             self._observer.race_lost(self._slug)
             # Somebody else appended first. Take the turn for certain, or a busy neighbour could starve us.
             async with journal.locked(connection):
-                await self._catch_up(connection, journal, self._book, batch)
+                await self._catch_up(connection, journal, self._book)
                 fork = await self._attempt(connection, journal, self._book, batch, merge=False)
                 assert fork is not None, "nobody appends while the head is locked"
             self._confirm(fork, batch)
 
-    async def _catch_up(self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending]) -> None:
-        """Learn what others recorded, and what we recorded without hearing of it."""
+    async def _catch_up(self, connection: Connection, journal: Journal, book: Book) -> None:
+        """Learn what others recorded, and what we recorded without hearing of it: whoever sent it, it is seen once."""
         fork = book.fork()  # if the connection breaks half-way, the Book is as it was
         by_id = {applied.recorded.id: applied async for applied in journal.catch_up(connection, fork)}
         fork.merge()
-        for pending in batch:
+        for pending in self._unsure:
             for ids, ends in pending.tried:
                 if ids[0] in by_id:
                     pending.resolve(Carried(tuple(by_id[id_] for id_ in ids), ends))
@@ -268,6 +272,7 @@ class LarpWriter:
         for pending in accepted:
             ids = tuple(each.recorded.id for each in pending.attempt.applied)
             pending.tried.append((ids, pending.attempt.ends))
+        self._unsure = [pending for pending in {*self._unsure, *accepted} if not pending.answer.done()]
         applied = [applied for pending in accepted for applied in pending.attempt.applied]
         receipts = [_kept(pending.once, pending.attempt) for pending in accepted if pending.once is not None]
         begun = time.perf_counter()

@@ -1,6 +1,7 @@
 """Group commit: what is answered is recorded, what is refused is not, whoever else writes."""
 
 import asyncio
+from typing import Any
 
 import psycopg
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from ledger import purses
 from ledger.database import Database
 from ledger.errors import AlreadyExists, InsufficientFunds, Refused, UnknownLarp
-from ledger.journal import Journals
+from ledger.journal import Journal, Journals
 from ledger.messages import Actor
-from ledger.writer import Writers
+from ledger.writer import LarpWriter, Receipt, Writers
 from projections.runner import PROJECTIONS
 
 ACTOR = Actor(role="organiser", token="tok_test")
@@ -147,3 +148,36 @@ async def test_a_server_in_another_time_zone_changes_no_time(server: str, databa
     async with Database(database_url) as database, database.connection() as connection:
         cursor = await connection.execute("SHOW timezone")
         assert await cursor.fetchone() == ("UTC",)
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+async def test_a_fault_after_the_commit_records_nothing_twice(
+    journals: Journals, database_url: str, monkeypatch: pytest.MonkeyPatch, is_found: bool
+) -> None:
+    """Whatever goes wrong behind a commit, and even again when it is looked up, no command is decided anew."""
+    writers = Writers(journals)
+    await founded(writers)
+    faults = iter([True])
+    append, catch_up = Journal.append, LarpWriter._catch_up
+
+    async def appended_and_failed(self: Journal, connection: Any, batch: Any) -> bool:
+        done = await append(self, connection, batch)
+        if next(faults, False):
+            raise RuntimeError("behind the commit")
+        return done
+
+    async def not_found(*arguments: Any) -> None:
+        monkeypatch.setattr(LarpWriter, "_catch_up", catch_up)
+        raise RuntimeError("when it is looked up")
+
+    monkeypatch.setattr(Journal, "append", appended_and_failed)
+    if not is_found:
+        monkeypatch.setattr(LarpWriter, "_catch_up", not_found)
+    outcomes = await asyncio.gather(
+        *(writers.submit("north", transfer(), ACTOR) for _ in range(3)), return_exceptions=True
+    )
+    assert [isinstance(outcome, Receipt) for outcome in outcomes] == [is_found] * 3, "or nobody knows"
+    assert await balance(database_url, "purse/c0") == 97
+    await writers.submit("north", transfer(), ACTOR)
+    assert await balance(database_url, "purse/c0") == 96
+    await writers.close()
