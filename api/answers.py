@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from api import conditions
 from api.requests import ApiRequest
-from ledger import writer
+from ledger import pending
 from ledger.book import Request
 from ledger.errors import Malformed
 
@@ -54,17 +54,17 @@ async def record_at_table(request: ApiRequest, command: Request) -> TableReceipt
     return TableReceipt(recorded.position, _events(recorded), Raw(_encoder.encode(view)))
 
 
-def receipt(recorded: writer.Receipt) -> Receipt:
+def receipt(recorded: pending.Receipt) -> Receipt:
     return Receipt(recorded.position, _events(recorded))
 
 
-async def _submit(request: ApiRequest, command: Request) -> writer.Receipt:
+async def _submit(request: ApiRequest, command: Request) -> pending.Receipt:
     recorded = await request.services.writers.send(request.slug_of_larp, await conditions.sent(request, command))
     conditions.mark(request, replayed=recorded.replayed)
     return recorded
 
 
-def _events(recorded: writer.Receipt) -> tuple[Raw, ...]:
+def _events(recorded: pending.Receipt) -> tuple[Raw, ...]:
     return tuple(Raw(applied.recorded.to_json()) for applied in recorded.applied)
 
 

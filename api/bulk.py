@@ -24,8 +24,8 @@ from api.spool import Spool
 from ledger.errors import BatchRefused, Malformed, ProjectionHalted, Refused, Unavailable
 from ledger.listener import REVOKED
 from ledger.messages import Role
+from ledger.pending import Receipt
 from ledger.sending import Together
-from ledger.writer import Receipt
 
 ROLES: tuple[Role, ...] = ("organiser", "banker", "keeper", "player")
 MEDIA_TYPE = "application/x-ndjson"

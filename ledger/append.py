@@ -42,9 +42,9 @@ class Appender:
         parameters = dict(values)
         for part in needed:
             parameters |= part.parameters
-        async with psycopg.AsyncRawCursor(connection) as cursor:
-            await cursor.execute(statement, [parameters[name] for name in names], prepare=True)
-            return await cursor.fetchone() is not None
+        cursor = psycopg.AsyncRawCursor(connection)
+        await cursor.execute(statement, [parameters[name] for name in names], prepare=True)
+        return cursor.rowcount == 1
 
     def _of(self, statements: tuple[str, ...]) -> tuple[bytes, Sequence[str]]:
         found = self._known.get(statements)

@@ -5,6 +5,7 @@ Each class has one fixed type, whatever is in it: an empty batch and a full one 
 
 import functools
 import struct
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from typing import Any
@@ -31,6 +32,16 @@ class Byteas(list[bytes]):
 
 class Instants(list[datetime]):
     """timestamptz[]"""
+
+
+Array = Int8s | Texts | Byteas | Instants
+
+
+def columns(rows: Collection[Sequence[Any]], **kinds: type[Array]) -> dict[str, Array]:
+    """The columns of some rows as arrays, by name; all empty if there are no rows."""
+    if not rows:
+        return {name: kind() for name, kind in kinds.items()}
+    return {name: kind(column) for (name, kind), column in zip(kinds.items(), zip(*rows, strict=True), strict=True)}
 
 
 _HEADER = struct.Struct("!iiIii")

@@ -117,7 +117,7 @@ class Applied(Struct, frozen=True):
         return self.game.view(self.table)
 
 
-_GONE: Final = object()
+_UNCHANGED: Final[Any] = object()
 
 
 class Layer(Generic[K, V]):
@@ -128,10 +128,13 @@ class Layer(Generic[K, V]):
         self._own: dict[K, V | None] = {}
 
     def get(self, key: K) -> V | None:
-        found = self._own.get(key, _GONE)
-        if found is _GONE:
-            return self._below.get(key) if self._below is not None else None
-        return cast("V | None", found)
+        layer: Layer[K, V] | None = self
+        while layer is not None:
+            found = layer._own.get(key, _UNCHANGED)
+            if found is not _UNCHANGED:
+                return found
+            layer = layer._below
+        return None
 
     def put(self, key: K, value: V | None) -> None:
         if value is None and self._below is None:
@@ -145,6 +148,10 @@ class Layer(Generic[K, V]):
         for key, value in self._own.items():
             self._below.put(key, value)
         self._own.clear()
+
+    def lie_on(self, below: "Layer[K, V]") -> None:
+        """Lie on another layer from now on."""
+        self._below = below
 
     def items(self) -> Iterable[tuple[K, V]]:
         """What is there, in no order; for a layer with nothing below it."""
@@ -183,6 +190,12 @@ class Book:
         for layer in self._layers():
             layer.merge()
         self._below.position, self._below.hash, self._below.recorded_at = self.position, self.hash, self.recorded_at
+
+    def lie_on(self, book: "Book") -> None:
+        """Let this fork, of a fork that has been merged into `book`, be the book's own."""
+        self._below = book
+        for own, below in zip(self._layers(), book._layers(), strict=True):
+            own.lie_on(below)
 
     def _layers(self) -> Sequence[Layer[Any, Any]]:
         return (self.kinds, self.characters, self.balances, self.tables, self.reversed, self.secrets)

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 
 from ledger import chain, snapshot, sql
 from ledger.append import Appender, Part
-from ledger.arrays import Byteas, Instants, Int8s, Texts
+from ledger.arrays import Byteas, Instants, Int8s, Texts, columns
 from ledger.book import READER, Applied, Book, OpenTable, table_history
 from ledger.database import Connection, Database
 from ledger.errors import Damaged, ProjectionHalted, UnknownLarp
@@ -37,6 +37,11 @@ class Projection(Protocol):
     @property
     def tables(self) -> tuple[str, ...]:
         """Its own tables in the schema skuggbok."""
+        ...
+
+    @property
+    def of_tables(self) -> bool:
+        """Whether it is made of what happens at game tables alone: a batch of nothing but money passes it by."""
         ...
 
     @property
@@ -78,6 +83,10 @@ class Batch(Struct, frozen=True):
     receipts: Sequence[Kept] = ()
 
 
+class KeyUsed(Exception):
+    """An idempotency key of a batch was used before. Nothing of the batch was written."""
+
+
 class Journal:
     """The journal of one LARP. `larp` is its number in the database."""
 
@@ -93,12 +102,19 @@ class Journal:
         return {"larp": self.larp}
 
     async def append(self, connection: Connection, batch: Batch) -> bool:
-        """Write the batch, durably, or nothing: False if the head is not where the batch expects it."""
+        """Write the batch, durably, or nothing: False if the head is not where the batch expects it.
+
+        Raises KeyUsed, and ProjectionHalted if a projection cannot apply it.
+        """
         values = _values(batch) | self._key | {"notice": self.slug}
-        parts = [*_own_parts(batch), *(_projected(each, batch) for each in self._journals.projections)]
+        at_tables = any(applied.game is not None for applied in batch.applied)
+        concerned = (each for each in self._journals.projections if at_tables or not each.of_tables)
+        projected = (Part(each.statement, each.parameters(batch.applied)) for each in concerned)
         try:
-            return await self._journals.appender.run(connection, parts, values)
+            return await self._journals.appender.run(connection, [*_own_parts(batch), *projected], values)
         except psycopg.IntegrityError as error:
+            if error.diag.constraint_name == "receipt_pkey":
+                raise KeyUsed from error
             await self._note_halt(connection, batch, error)
             raise
 
@@ -261,22 +277,24 @@ def _values(batch: Batch) -> dict[str, Any]:
         "expected_hash": batch.expected_hash,
         "position": events[-1].position,
         "hash": events[-1].hash,
-        "event_position": Int8s(event.position for event in events),
-        "event_recorded_at": Instants(event.recorded_at for event in events),
-        "event_at": Instants(event.at for event in events),
-        "event_type": Texts(event.type for event in events),
-        "event_table": Texts(event.table for event in events),
-        "event_character": Texts(event.event.character_concerned for event in events),
-        "event_hash": Byteas(event.hash for event in events),
-        "event_body": Byteas(event.body for event in events),
+        **columns(
+            [
+                (e.position, e.recorded_at, e.at, e.type, e.table, e.event.character_concerned, e.hash, e.body)
+                for e in events
+            ],
+            event_position=Int8s,
+            event_recorded_at=Instants,
+            event_at=Instants,
+            event_type=Texts,
+            event_table=Texts,
+            event_character=Texts,
+            event_hash=Byteas,
+            event_body=Byteas,
+        ),
     }
 
 
-def _projected(projection: Projection, batch: Batch) -> Part:
-    return Part(projection.statement, projection.parameters(batch.applied))
-
-
-def _own_parts(batch: Batch) -> Sequence[Part]:
+def _own_parts(batch: Batch) -> Iterable[Part]:
     """What is hidden, what is uncovered, and receipts."""
     uncovered = {
         shown.commitment: (applied.recorded.table, applied.recorded.position)
@@ -284,40 +302,53 @@ def _own_parts(batch: Batch) -> Sequence[Part]:
         if isinstance(applied.recorded.event, UncoversValues)
         for shown in applied.recorded.event.uncovered
     }
-    # What is sealed and uncovered within one batch is inserted as uncovered: the statement sees each row once.
-    shown_at = [uncovered.pop(secret.commitment, (None, 0))[1] for _, secret in batch.secrets]
-    secrets = [secret for _, secret in batch.secrets]
-    return (
-        Part(
-            SQL["append_secret"],
-            {
-                "secret_table": Texts(secret.table for secret in secrets),
-                "secret_commitment": Texts(secret.commitment for secret in secrets),
-                "secret_seat": Texts(secret.seat for secret in secrets),
-                "secret_what": Texts(secret.what for secret in secrets),
-                "secret_nonce": Texts(secret.nonce for secret in secrets),
-                "secret_value": Byteas(msgspec.json.encode(secret.value) for secret in secrets),
-                "secret_position": Int8s(position for position, _ in batch.secrets),
-                "secret_uncovered": Int8s(shown_at),
-            },
-        ),
-        Part(
+    if batch.secrets:
+        # What is sealed and uncovered within one batch is inserted as uncovered: the statement sees each row once.
+        yield _hidden([(at, secret, uncovered.pop(secret.commitment, (None, 0))[1]) for at, secret in batch.secrets])
+    if uncovered:
+        rows = [(table, commitment, position) for commitment, (table, position) in uncovered.items()]
+        yield Part(
             SQL["append_uncovered"],
-            {
-                "uncovered_table": Texts(table for table, _ in uncovered.values()),
-                "uncovered_commitment": Texts(uncovered),
-                "uncovered_position": Int8s(position for _, position in uncovered.values()),
-            },
+            columns(rows, uncovered_table=Texts, uncovered_commitment=Texts, uncovered_position=Int8s),
+        )
+    if batch.receipts:
+        yield _receipts(batch.receipts)
+
+
+def _hidden(secrets: Sequence[tuple[int, Secret, int]]) -> Part:
+    """Secrets between the positions that sealed and that uncovered them, 0 for none."""
+    return Part(
+        SQL["append_secret"],
+        columns(
+            [
+                (s.table, s.commitment, s.seat, s.what, s.nonce, msgspec.json.encode(s.value), sealed, uncovered)
+                for sealed, s, uncovered in secrets
+            ],
+            secret_table=Texts,
+            secret_commitment=Texts,
+            secret_seat=Texts,
+            secret_what=Texts,
+            secret_nonce=Texts,
+            secret_value=Byteas,
+            secret_position=Int8s,
+            secret_uncovered=Int8s,
         ),
-        Part(
-            SQL["append_receipt"],
-            {
-                "receipt_token": Texts(kept.once.token for kept in batch.receipts),
-                "receipt_key": Byteas(kept.once.key_hash for kept in batch.receipts),
-                "receipt_said": Byteas(kept.once.said_hash for kept in batch.receipts),
-                "receipt_first": Int8s(kept.first for kept in batch.receipts),
-                "receipt_last": Int8s(kept.last for kept in batch.receipts),
-                "receipt_ends": Texts(",".join(map(str, kept.ends)) or None for kept in batch.receipts),
-            },
+    )
+
+
+def _receipts(receipts: Sequence[Kept]) -> Part:
+    return Part(
+        SQL["append_receipt"],
+        columns(
+            [
+                (r.once.token, r.once.key_hash, r.once.said_hash, r.first, r.last, ",".join(map(str, r.ends)) or None)
+                for r in receipts
+            ],
+            receipt_token=Texts,
+            receipt_key=Byteas,
+            receipt_said=Byteas,
+            receipt_first=Int8s,
+            receipt_last=Int8s,
+            receipt_ends=Texts,
         ),
     )

@@ -4,6 +4,7 @@ An event is encoded once. The bytes that are stored are the bytes that are hashe
 to be verified. Tags are literals with a version, `skuggkast.claim_made.v1`, never class names.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -62,6 +63,7 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Envelope[Raw])
 
 
+@functools.cache
 def split_tag(tag: str) -> tuple[str, int]:
     """`skuggkast.claim_made.v1` is type `skuggkast.claim_made`, version 1."""
     type_, _, version = tag.rpartition(".v")

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-import uuid_utils.compat as uuid
+import uuid_utils as uuid
 from msgspec import Struct
 
 from ledger import purses
@@ -100,7 +100,8 @@ class Attempt:
             raise DiceInBatch("what the dice show would decide whether all is carried out: send this action alone")
         fork.keep(decision.secrets)
         applied = tuple(fork.apply(_recorded(fork, draft, actor, at)) for draft in decision.drafts)
-        self.secrets += _placed(decision.secrets, applied)
+        if decision.secrets:
+            self.secrets += _placed(decision.secrets, applied)
         return applied
 
 

@@ -1,29 +1,28 @@
 """Group commit: whatever waits is decided on a fork of the Book and written in one statement, one commit.
 
-One writer per LARP and process. While one batch is on its way the next gathers; a command alone goes at once.
+One writer per LARP and process. While one batch is on its way the next gathers and is decided already, on the state
+that the first will leave; should it fail, the next is decided anew. A command alone goes at once.
 Nobody is told yes before the commit, and nobody is told no on grounds that another process has changed since:
 a refusal stands only if the journal's head is still the one it was decided on.
 """
 
 import asyncio
-import hmac
-import secrets
 import time
 from collections import deque
 from collections.abc import Sequence
 
 import structlog
-from msgspec import Struct
 
 from ledger import purses, snapshot
-from ledger.book import Applied, Book, Request
+from ledger.book import Book, Request
 from ledger.database import Connection
 from ledger.errors import IdempotencyMismatch, Refused, Unavailable
-from ledger.journal import Batch, Journal, Journals, Kept, Once
-from ledger.messages import Actor, Secret
+from ledger.journal import Batch, Journal, Journals, KeyUsed
+from ledger.messages import Actor
 from ledger.observing import Observer, Unobserved
-from ledger.sealing import ENTROPY_BYTES
-from ledger.sending import Attempt, Carried, Sent
+from ledger.pending import Pending, Receipt
+from ledger.sending import Carried, Sent
+from ledger.turn import Turn
 
 log = structlog.get_logger()
 
@@ -40,44 +39,6 @@ SNAPSHOT_EVERY = 2_000
 """Events after which a Book is kept, so that a start folds no more than about so many."""
 
 
-class Receipt(Struct, frozen=True):
-    """What was recorded of one command, durably: its events in order, and the table after each.
-
-    `ends`: the last position of each of the commands that were carried out together, or of the one.
-    `replayed`: it was recorded when the same key was used before, and nothing new was.
-    """
-
-    applied: tuple[Applied, ...]
-    ends: tuple[int, ...] = ()
-    replayed: bool = False
-
-    @property
-    def position(self) -> int:
-        return self.applied[-1].recorded.position
-
-
-class _Pending:
-    """A command that waits, and what was made of it so far."""
-
-    def __init__(self, sent: Sent) -> None:
-        self.sent = sent
-        self.once: Once | None = None
-        self.entropy = secrets.token_bytes(ENTROPY_BYTES)
-        self.answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self.refusal: Refused | None = None
-        self.attempt = Carried()
-        self.tried: list[tuple[tuple[str, ...], tuple[int, ...]]] = []
-        """The ids of events that were sent and may have been recorded: a lost connection does not say."""
-
-    def resolve(self, carried: Carried, *, replayed: bool = False) -> None:
-        if not self.answer.done():
-            self.answer.set_result(Receipt(carried.applied, carried.ends, replayed))
-
-    def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
-
-
 class LarpWriter:
     """All commands of one LARP in this process."""
 
@@ -88,11 +49,16 @@ class LarpWriter:
         self._slug = slug
         self._journal: Journal | None = None
         self._book: Book | None = None
-        self._waiting: deque[_Pending] = deque()
+        self._waiting: deque[Pending] = deque()
         self._running: asyncio.Task[None] | None = None
         self._snapshot: asyncio.Task[None] | None = None
         self._snapshot_position = 0
-        self._unsure: list[_Pending] = []
+        self._secret_key = b""
+        self._ahead: Turn | None = None
+        """What was decided while the turn before it was being written."""
+        self._arrival: asyncio.Future[None] | None = None
+        """Is done when something happens that a writer with nothing to decide waits for."""
+        self._unsure: list[Pending] = []
         """Commands that were sent to the database and not answered yet."""
 
     @property
@@ -107,11 +73,16 @@ class LarpWriter:
         """
         if len(self._waiting) >= QUEUE_MAX:
             raise Unavailable(f"{QUEUE_MAX} commands wait for {self._slug} already: send it again")
-        pending = _Pending(sent)
+        pending = Pending(sent)
         self._waiting.append(pending)
+        self._wake()
         if self._running is None or self._running.done():
             self._running = asyncio.get_running_loop().create_task(self._drain())
         return pending.answer
+
+    def _wake(self, _: object = None) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
 
     async def close(self) -> None:
         """Finish what waits."""
@@ -120,26 +91,37 @@ class LarpWriter:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def _drain(self) -> None:
-        while self._waiting:
-            await self._carry_out(self._next_batch())
+        while self._waiting or self._ahead is not None:
+            await self._carry_out(self._take(set()) if self._ahead is None else self._ahead.batch)
             self._keep_snapshot()
 
-    def _next_batch(self) -> Sequence[_Pending]:
-        """What waits; a key that is in the batch already waits for the next, where its receipt will be found."""
-        batch, keys, later = list[_Pending](), set[tuple[str, str]](), list[_Pending]()
+    def _take(self, keys: set[tuple[str, str]]) -> list[Pending]:
+        """What waits, in order. A key that is in the batch already waits on: it will be found where it went."""
+        batch, later = list[Pending](), list[Pending]()
         while self._waiting and len(batch) < BATCH_MAX:
             pending = self._waiting.popleft()
-            sent = pending.sent
-            if sent.key is not None and (sent.actor.token, sent.key) in keys:
+            if pending.key is not None and pending.key in keys:
                 later.append(pending)
                 continue
-            if sent.key is not None:
-                keys.add((sent.actor.token, sent.key))
+            if pending.key is not None:
+                keys.add(pending.key)
             batch.append(pending)
         self._waiting.extendleft(reversed(later))
         return batch
 
-    async def _carry_out(self, batch: Sequence[_Pending]) -> None:
+    def _take_ahead(self, keys: set[tuple[str, str]]) -> list[Pending]:
+        """Some of what waits, up to the first that cannot be decided before the turn before it is written."""
+        batch = list[Pending]()
+        while self._waiting and len(batch) < YIELD_EVERY:
+            pending = self._waiting[0]
+            if pending.reversals or (pending.key is not None and pending.key in keys):
+                break
+            if pending.key is not None:
+                keys.add(pending.key)
+            batch.append(self._waiting.popleft())
+        return batch
+
+    async def _carry_out(self, batch: Sequence[Pending]) -> None:
         """Answer every command of the batch, whatever happens."""
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
         while batch:
@@ -156,7 +138,7 @@ class LarpWriter:
                 return
             batch = [pending for pending in batch if not pending.answer.done()]
 
-    async def _carry_out_singly(self, batch: Sequence[_Pending], error: Exception) -> None:
+    async def _carry_out_singly(self, batch: Sequence[Pending], error: Exception) -> None:
         """One command of the batch is at fault; the others need not suffer."""
         log.error("batch_failed", larp=self._slug, commands=len(batch), exc_info=error)
         if len(batch) == 1:
@@ -167,13 +149,14 @@ class LarpWriter:
             if not pending.answer.done():
                 await self._carry_out([pending])
 
-    def _give_up(self, batch: Sequence[_Pending], error: Unavailable) -> None:
+    def _give_up(self, batch: Sequence[Pending], error: Unavailable) -> None:
         for pending in batch:
             known = "whether it was recorded is not known" if pending.tried else "nothing was recorded"
             pending.fail(Unavailable(f"{error.detail}; {known}", error.retry_after_s))
 
-    async def _write(self, batch: Sequence[_Pending]) -> None:
+    async def _write(self, batch: Sequence[Pending]) -> None:
         """Answer every command of the batch, or raise. Raises Unavailable when the connection breaks."""
+        ahead, self._ahead = self._ahead, None
         if self._journal is None:
             try:
                 self._journal = await self._journals.open(self._slug)
@@ -181,8 +164,7 @@ class LarpWriter:
                 for pending in batch:
                     pending.fail(refused)
                 return
-        journal = self._journal
-        await self._hash_keys(batch)
+        journal, self._secret_key = self._journal, await self._journals.secret_key()
         async with self._database.connection() as connection:
             if self._book is None:
                 for pending in self._unsure:  # the Book went with a fault: what was sent cannot be recognised any more
@@ -193,15 +175,25 @@ class LarpWriter:
                 self._snapshot_position = journal.kept_at  # a long tail is worth keeping at once
             elif any(pending.tried for pending in batch):  # a connection broke: what became of it?
                 await self._catch_up(connection, journal, self._book)
-            if await self._attempt(connection, journal, self._book, batch):
-                return
-            self._observer.race_lost(self._slug)
-            # Somebody else appended first. Take the turn for certain, or a busy neighbour could starve us.
+            book = self._book
+            try:
+                if ahead is None or not ahead.follows(book):
+                    ahead = await self._decided(connection, journal, book, batch)
+                await self._answer_known(connection, journal, ahead.refused)
+                if await self._append_looking_ahead(connection, journal, book, ahead):
+                    return
+                self._observer.race_lost(self._slug)
+            except KeyUsed:
+                log.debug("key_used", larp=self._slug)
+            # Somebody else appended first, or a key was used before. Take the turn for certain, or a busy neighbour
+            # could starve us, and look all keys up.
             async with journal.locked(connection):
-                await self._catch_up(connection, journal, self._book)
-                fork = await self._attempt(connection, journal, self._book, batch, merge=False)
-                assert fork is not None, "nobody appends while the head is locked"
-            self._confirm(fork, batch)
+                await self._catch_up(connection, journal, book)
+                await self._answer_known(connection, journal, batch)
+                turn = await self._decided(connection, journal, book, batch)
+                appended = await self._append(connection, journal, book, turn)
+                assert appended, "nobody appends while the head is locked"
+            self._confirm(turn)
 
     async def _catch_up(self, connection: Connection, journal: Journal, book: Book) -> None:
         """Learn what others recorded, and what we recorded without hearing of it: whoever sent it, it is seen once."""
@@ -213,81 +205,108 @@ class LarpWriter:
                 if ids[0] in by_id:
                     pending.resolve(Carried(tuple(by_id[id_] for id_ in ids), ends))
 
-    async def _attempt(
-        self, connection: Connection, journal: Journal, book: Book, batch: Sequence[_Pending], *, merge: bool = True
-    ) -> Book | None:
-        """Decide and write. None: the head has moved on and nothing was written or answered."""
-        await self._answer_known(connection, journal, [p for p in batch if p.once is not None and not p.answer.done()])
+    async def _decided(self, connection: Connection, journal: Journal, book: Book, batch: Sequence[Pending]) -> Turn:
+        """The commands of the batch that are not answered yet, decided."""
         open_ = [pending for pending in batch if not pending.answer.done()]
-        asked = [request.position for p in open_ for request in p.sent.requests if isinstance(request, purses.Reverse)]
-        originals = await journal.events_at(connection, asked) if asked else {}
-        attempt = Attempt(book, originals)
-        for number, pending in enumerate(open_, start=1):
-            if number % YIELD_EVERY == 0:
+        asked = [position for pending in open_ for position in pending.reversals]
+        turn = Turn(book, await journal.events_at(connection, asked) if asked else {})
+        for begin in range(0, len(open_), YIELD_EVERY):
+            if begin:
                 await asyncio.sleep(0)
-            pending.refusal, pending.attempt = None, Carried()
-            try:
-                pending.attempt = attempt.carry_out(pending.sent, pending.entropy)
-            except Refused as refused:
-                pending.refusal = refused
-        if not await self._append(connection, journal, book, open_, attempt.secrets):
-            return None
-        if merge:
-            self._confirm(attempt.fork, batch)
-        return attempt.fork
+            turn.decide(self._keyed(open_[begin : begin + YIELD_EVERY]))
+        return turn
 
-    async def _hash_keys(self, batch: Sequence[_Pending]) -> None:
+    def _keyed(self, batch: Sequence[Pending]) -> Sequence[Pending]:
         for pending in batch:
-            if pending.sent.key is not None and pending.once is None:
-                pending.once = _once(await self._journals.secret_key(), pending.sent)
+            pending.hash_key(self._secret_key)
+        return batch
 
-    async def _answer_known(self, connection: Connection, journal: Journal, keyed: Sequence[_Pending]) -> None:
+    async def _answer_known(self, connection: Connection, journal: Journal, batch: Sequence[Pending]) -> None:
         """Answer those whose key was used before with what came of it then. Nobody but us can use it meanwhile:
         a receipt is written with a move of the head, which would make our append fail."""
+        keyed = {pending.once: pending for pending in self._keyed(batch) if pending.once and not pending.answer.done()}
         if not keyed:
             return
-        known = await journal.receipts(connection, [pending.once for pending in keyed if pending.once])
-        for pending in keyed:
-            assert pending.once is not None
-            before = known.get((pending.once.token, pending.once.key_hash))
+        known = await journal.receipts(connection, list(keyed))
+        for once, pending in keyed.items():
+            before = known.get((once.token, once.key_hash))
             if before is None:
                 continue
-            if before.once.said_hash != pending.once.said_hash:
+            if before.once.said_hash != once.said_hash:
                 pending.fail(IdempotencyMismatch("the key was used with another body or path before: take a new one"))
             else:
                 applied = await journal.again(connection, before.first, before.last)
                 pending.resolve(Carried(applied, before.ends or (before.last,)), replayed=True)
 
-    async def _append(
-        self,
-        connection: Connection,
-        journal: Journal,
-        book: Book,
-        batch: Sequence[_Pending],
-        secrets: Sequence[tuple[int, Secret]],
-    ) -> bool:
-        accepted = [pending for pending in batch if pending.attempt.applied]
+    async def _append_looking_ahead(self, connection: Connection, journal: Journal, book: Book, turn: Turn) -> bool:
+        """Write a turn, and decide meanwhile what waits as if it were written. False: the head has moved on, and
+        nothing was written or answered. Raises KeyUsed: likewise."""
+        writing = asyncio.get_running_loop().create_task(self._append(connection, journal, book, turn))
+        appended = False
+        try:
+            await self._look_ahead(turn, writing)
+            appended = await writing
+        finally:
+            if not appended:
+                self._drop_ahead()
+        if appended:
+            self._confirm(turn)
+            if self._ahead is not None:
+                self._ahead.fork.lie_on(book)
+        return appended
+
+    async def _look_ahead(self, before: Turn, writing: asyncio.Task[bool]) -> None:
+        """Decide what waits and what comes in, for as long as the turn before is being written."""
+        turn = self._ahead = Turn(before.fork)
+        keys = {pending.key for pending in before.batch if pending.key is not None}
+        writing.add_done_callback(self._wake)
+        while not writing.done() and len(turn.batch) < BATCH_MAX:
+            if taken := self._take_ahead(keys):
+                try:
+                    turn.decide(self._keyed(taken))
+                except Exception:  # it will be met again in its own turn, where it can be told
+                    self._drop_ahead()
+                    return
+                await asyncio.sleep(0)
+            else:
+                self._arrival = asyncio.get_running_loop().create_future()
+                await self._arrival
+        if not turn.batch:
+            self._ahead = None
+
+    def _drop_ahead(self) -> None:
+        """What was decided ahead waits again: it was decided on what is not so."""
+        if self._ahead is not None:
+            self._waiting.extendleft(reversed(self._ahead.batch))
+            self._ahead = None
+
+    async def _append(self, connection: Connection, journal: Journal, book: Book, turn: Turn) -> bool:
+        """False: the head has moved on, and nothing was written. Raises KeyUsed: likewise."""
+        accepted = turn.accepted
         if not accepted:
-            return not batch or await journal.is_head(connection, book.position)
+            return not turn.batch or await journal.is_head(connection, book.position)
         for pending in accepted:
             ids = tuple(each.recorded.id for each in pending.attempt.applied)
             pending.tried.append((ids, pending.attempt.ends))
         self._unsure = [pending for pending in {*self._unsure, *accepted} if not pending.answer.done()]
-        applied = [applied for pending in accepted for applied in pending.attempt.applied]
-        receipts = [_kept(pending.once, pending.attempt) for pending in accepted if pending.once is not None]
-        begun = time.perf_counter()
-        appended = await journal.append(connection, Batch(book.position, book.hash, applied, secrets, receipts))
+        applied, receipts = turn.applied, [kept for pending in accepted if (kept := pending.kept()) is not None]
+        batch = Batch(book.position, book.hash, applied, turn.secrets, receipts)
+        begun, appended = time.perf_counter(), False
+        try:
+            appended = await journal.append(connection, batch)
+        except KeyUsed:
+            _not_tried(accepted)
+            raise
         if appended:
             self._observer.batch_written(self._slug, len(accepted), len(applied), time.perf_counter() - begun)
         else:
-            for pending in accepted:
-                pending.tried.pop()
+            _not_tried(accepted)
         return appended
 
-    def _confirm(self, fork: Book, batch: Sequence[_Pending]) -> None:
+    def _confirm(self, turn: Turn) -> None:
         """It is committed: the Book has it, and the callers are told."""
-        fork.merge()
-        for pending in batch:
+        turn.fork.merge()
+        for pending in turn.batch:
             if pending.refusal is not None:
                 pending.fail(pending.refusal)
             else:
@@ -357,16 +376,7 @@ class Writers:
             await writer.close()
 
 
-def _once(secret_key: bytes, sent: Sent) -> Once:
-    """Keyed hashes: whoever reads the database can neither guess a body nor use a key."""
-    assert sent.key is not None, "only what has a key is asked for"
-
-    def keyed(purpose: bytes, value: bytes) -> bytes:
-        return hmac.digest(secret_key, purpose + b"\0" + sent.actor.token.encode() + b"\0" + value, "sha256")
-
-    return Once(sent.actor.token, keyed(b"key", sent.key.encode()), keyed(b"said", sent.said))
-
-
-def _kept(once: Once, carried: Carried) -> Kept:
-    first, last = carried.applied[0].recorded.position, carried.applied[-1].recorded.position
-    return Kept(once, first, last, carried.ends if len(carried.ends) > 1 else ())
+def _not_tried(batch: Sequence[Pending]) -> None:
+    """The last attempt recorded nothing for certain."""
+    for pending in batch:
+        pending.tried.pop()

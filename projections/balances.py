@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ledger import sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 
 
@@ -13,6 +13,7 @@ class Balances:
     name = "balances"
     version = 1
     tables = ("balance",)
+    of_tables = False
     statement = sql.load("projections.sql", "balances.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -21,9 +22,5 @@ class Balances:
             for applied in batch
             for entry in applied.entries
         }
-        return {
-            "balance_account": Texts(account for account, _ in newest),
-            "balance_asset": Texts(asset for _, asset in newest),
-            "balance": Int8s(balance for balance, _ in newest.values()),
-            "balance_position": Int8s(position for _, position in newest.values()),
-        }
+        rows = [(*key, *last) for key, last in newest.items()]
+        return columns(rows, balance_account=Texts, balance_asset=Texts, balance=Int8s, balance_position=Int8s)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ledger import sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 
 
@@ -14,6 +14,7 @@ class Dice:
     name = "dice"
     version = 1
     tables = ("die",)
+    of_tables = True
     statement = sql.load("projections.sql", "dice.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -26,12 +27,13 @@ class Dice:
                 key = (applied.table.table, applied.game.name, die.die, die.face, applied.table.dice)
                 seen[key] += 1
                 last[key] = applied.recorded.position
-        return {
-            "die_table": Texts(table for table, *_ in seen),
-            "die_game": Texts(game for _, game, *_ in seen),
-            "die": Texts(die for _, _, die, _, _ in seen),
-            "die_face": Texts(face for *_, face, _ in seen),
-            "die_dice": Texts(dice for *_, dice in seen),
-            "die_seen": Int8s(seen.values()),
-            "die_position": Int8s(last.values()),
-        }
+        return columns(
+            [(*key, count, last[key]) for key, count in seen.items()],
+            die_table=Texts,
+            die_game=Texts,
+            die=Texts,
+            die_face=Texts,
+            die_dice=Texts,
+            die_seen=Int8s,
+            die_position=Int8s,
+        )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ledger import money, purses, sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 
 
@@ -15,6 +15,7 @@ class Directory:
     name = "directory"
     version = 1
     tables = ("asset", "character")
+    of_tables = False
     statement = sql.load("projections.sql", "directory.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -39,20 +40,23 @@ class Directory:
                         changed[character] = (new_name or earlier, {**before, **limits}, position)
                 case _:
                     pass  # every other event, of whatever game, names nothing and nobody new
-        return {
-            "asset": Texts(asset for asset, _, _, _ in assets),
-            "asset_kind": Texts(kind for _, kind, _, _ in assets),
-            "asset_name": Texts(name for _, _, name, _ in assets),
-            "asset_position": Int8s(position for _, _, _, position in assets),
-            "added": Texts(added),
-            "added_name": Texts(name for name, _, _ in added.values()),
-            "added_limit": Texts(_json(limits) for _, limits, _ in added.values()),
-            "added_position": Int8s(position for _, _, position in added.values()),
-            "changed": Texts(changed),
-            "changed_name": Texts(name for name, _, _ in changed.values()),
-            "changed_limit": Texts(_json(limits) for _, limits, _ in changed.values()),
-            "changed_position": Int8s(position for _, _, position in changed.values()),
-        }
+        return (
+            columns(assets, asset=Texts, asset_kind=Texts, asset_name=Texts, asset_position=Int8s)
+            | columns(
+                [(character, name, _json(limits), position) for character, (name, limits, position) in added.items()],
+                added=Texts,
+                added_name=Texts,
+                added_limit=Texts,
+                added_position=Int8s,
+            )
+            | columns(
+                [(character, name, _json(limits), position) for character, (name, limits, position) in changed.items()],
+                changed=Texts,
+                changed_name=Texts,
+                changed_limit=Texts,
+                changed_position=Int8s,
+            )
+        )
 
 
 def _json(limits: Mapping[str, int]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ledger import sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 
 
@@ -13,17 +13,21 @@ class Entries:
     name = "entries"
     version = 1
     tables = ("entry",)
+    of_tables = False
     statement = sql.load("projections.sql", "entries.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
-        numbered = [
-            (applied.recorded.position, line, entry) for applied in batch for line, entry in enumerate(applied.entries)
+        rows = [
+            (entry.account, entry.asset, applied.recorded.position, line, entry.change, entry.balance)
+            for applied in batch
+            for line, entry in enumerate(applied.entries)
         ]
-        return {
-            "entry_account": Texts(entry.account for _, _, entry in numbered),
-            "entry_asset": Texts(entry.asset for _, _, entry in numbered),
-            "entry_position": Int8s(position for position, _, _ in numbered),
-            "entry_line": Int8s(line for _, line, _ in numbered),
-            "entry_change": Int8s(entry.change for _, _, entry in numbered),
-            "entry_balance": Int8s(entry.balance for _, _, entry in numbered),
-        }
+        return columns(
+            rows,
+            entry_account=Texts,
+            entry_asset=Texts,
+            entry_position=Int8s,
+            entry_line=Int8s,
+            entry_change=Int8s,
+            entry_balance=Int8s,
+        )

@@ -4,18 +4,16 @@ Only Schocken has them; it is the one game that a projection knows by name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from ledger import money, sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 from ledger.games.schocken.messages import LID, RoundScored
 from ledger.games.schocken.state import State
-from ledger.messages import Posting
 
 
-class _Move(Struct, frozen=True):
+class _Move(NamedTuple):
     """`round` 0: outside of a round, the lids were laid out or put away."""
 
     table: str
@@ -23,7 +21,9 @@ class _Move(Struct, frozen=True):
     line: int
     half: str
     round: int
-    posting: Posting
+    from_: str
+    to: str
+    lids: int
 
 
 class Lids:
@@ -32,6 +32,7 @@ class Lids:
     name = "lids"
     version = 1
     tables = ("lid_move", "lid")
+    of_tables = True
     statement = sql.load("projections.sql", "lids.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -46,21 +47,24 @@ class Lids:
                 for entry in applied.entries:
                     if entry.asset == LID and entry.account != money.MINT:
                         lying[table, half, entry.account] = (entry.balance, position)
-        return {
-            "move_table": Texts(move.table for move in moves),
-            "move_position": Int8s(move.position for move in moves),
-            "move_line": Int8s(move.line for move in moves),
-            "move_half": Texts(move.half for move in moves),
-            "move_round": Int8s(move.round for move in moves),
-            "move_from": Texts(move.posting.from_ for move in moves),
-            "move_to": Texts(move.posting.to for move in moves),
-            "move_lids": Int8s(move.posting.amount for move in moves),
-            "lid_table": Texts(table for table, _, _ in lying),
-            "lid_half": Texts(half for _, half, _ in lying),
-            "lid_account": Texts(account for _, _, account in lying),
-            "lids": Int8s(lids for lids, _ in lying.values()),
-            "lid_position": Int8s(position for _, position in lying.values()),
-        }
+        return columns(
+            moves,
+            move_table=Texts,
+            move_position=Int8s,
+            move_line=Int8s,
+            move_half=Texts,
+            move_round=Int8s,
+            move_from=Texts,
+            move_to=Texts,
+            move_lids=Int8s,
+        ) | columns(
+            [(*where, *lids) for where, lids in lying.items()],
+            lid_table=Texts,
+            lid_half=Texts,
+            lid_account=Texts,
+            lids=Int8s,
+            lid_position=Int8s,
+        )
 
 
 def _moves(applied: Applied, table: str, half: str) -> Iterable[_Move]:
@@ -68,4 +72,4 @@ def _moves(applied: Applied, table: str, half: str) -> Iterable[_Move]:
     round_ = before.round if isinstance(before, State) and isinstance(recorded.event, RoundScored) else 0
     of_lids = [posting for posting in recorded.postings if posting.asset == LID]
     for line, posting in enumerate(of_lids):
-        yield _Move(table, recorded.position, line, half, round_, posting)
+        yield _Move(table, recorded.position, line, half, round_, posting.from_, posting.to, posting.amount)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ledger import sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 
 _OF_TABLES = ("pot", "seat", "middle", "burnt")
@@ -16,6 +16,7 @@ class Pots:
     name = "pots"
     version = 1
     tables = ("pot",)
+    of_tables = True
     statement = sql.load("projections.sql", "pots.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -36,11 +37,12 @@ class Pots:
                 of_seat = sums.setdefault(key, [0, 0, 0])
                 of_seat[column] += posting.amount
                 of_seat[2] = applied.recorded.position
-        return {
-            "pot_table": Texts(table for table, _, _ in sums),
-            "pot_character": Texts(character for _, character, _ in sums),
-            "pot_asset": Texts(asset for _, _, asset in sums),
-            "pot_in": Int8s(paid_in for paid_in, _, _ in sums.values()),
-            "pot_out": Int8s(paid_out for _, paid_out, _ in sums.values()),
-            "pot_position": Int8s(position for _, _, position in sums.values()),
-        }
+        return columns(
+            [(*key, *of_seat) for key, of_seat in sums.items()],
+            pot_table=Texts,
+            pot_character=Texts,
+            pot_asset=Texts,
+            pot_in=Int8s,
+            pot_out=Int8s,
+            pot_position=Int8s,
+        )

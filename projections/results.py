@@ -1,18 +1,16 @@
 """Results: how each table ended, from its opening to its end."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from ledger import sql
-from ledger.arrays import Int8s, Texts
+from ledger.arrays import Int8s, Texts, columns
 from ledger.book import Applied
 from ledger.games.game import Game
 from ledger.games.table import TableClosed, TableOpened, TableState, TableVoided
 
 
-class _End(Struct, frozen=True):
+class _End(NamedTuple):
     """How a table ended, and at which position; 0 while it is open."""
 
     closed: int = 0
@@ -21,12 +19,16 @@ class _End(Struct, frozen=True):
     loser: str | None = None
 
 
+_OPEN = _End()
+
+
 class Results:
     """One row a table. How it was won, drawn, lost or burnt is what the closing event says; else it was voided."""
 
     name = "results"
     version = 1
     tables = ("result",)
+    of_tables = True
     statement = sql.load("projections.sql", "results.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -42,21 +44,24 @@ class Results:
                 ended[table.table] = _End(position, event.how, event.winner, _loser(applied.game, table))
             elif isinstance(event, TableVoided):
                 ended[table.table] = _End(position, "voided")
-        at_once = [ended.pop(table, _End()) for table in opened]
-        return {
-            "opened_table": Texts(opened),
-            "opened_game": Texts(game for game, _ in opened.values()),
-            "opened_position": Int8s(position for _, position in opened.values()),
-            "opened_closed": Int8s(end.closed for end in at_once),
-            "opened_how": Texts(end.how for end in at_once),
-            "opened_winner": Texts(end.winner for end in at_once),
-            "opened_loser": Texts(end.loser for end in at_once),
-            "ended_table": Texts(ended),
-            "ended_position": Int8s(end.closed for end in ended.values()),
-            "ended_how": Texts(end.how for end in ended.values()),
-            "ended_winner": Texts(end.winner for end in ended.values()),
-            "ended_loser": Texts(end.loser for end in ended.values()),
-        }
+        at_once = [(table, *opening, *ended.pop(table, _OPEN)) for table, opening in opened.items()]
+        return columns(
+            at_once,
+            opened_table=Texts,
+            opened_game=Texts,
+            opened_position=Int8s,
+            opened_closed=Int8s,
+            opened_how=Texts,
+            opened_winner=Texts,
+            opened_loser=Texts,
+        ) | columns(
+            [(table, *end) for table, end in ended.items()],
+            ended_table=Texts,
+            ended_position=Int8s,
+            ended_how=Texts,
+            ended_winner=Texts,
+            ended_loser=Texts,
+        )
 
 
 def _loser(game: Game[Any], state: TableState) -> str | None:

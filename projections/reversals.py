@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ledger import purses, sql
-from ledger.arrays import Int8s
+from ledger.arrays import Int8s, columns
 from ledger.book import Applied
 
 
@@ -13,6 +13,7 @@ class Reversals:
     name = "reversals"
     version = 1
     tables = ("reversal",)
+    of_tables = False
     statement = sql.load("projections.sql", "reversals.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
@@ -21,7 +22,4 @@ class Reversals:
             for applied in batch
             if isinstance(applied.recorded.event, purses.Reversed)
         ]
-        return {
-            "reversal_original": Int8s(original for original, _ in reversals),
-            "reversal_position": Int8s(position for _, position in reversals),
-        }
+        return columns(reversals, reversal_original=Int8s, reversal_position=Int8s)

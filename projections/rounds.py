@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ledger import sql
-from ledger.arrays import Byteas, Int8s, Texts
+from ledger.arrays import Byteas, Int8s, Texts, columns
 from ledger.book import Applied
 
 _encoder = msgspec.json.Encoder()
@@ -17,17 +17,14 @@ class Rounds:
     name = "rounds"
     version = 1
     tables = ("round",)
+    of_tables = True
     statement = sql.load("projections.sql", "rounds.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
         over = [
-            (applied.recorded.table, applied.recorded.position, round_)
+            (applied.recorded.table, applied.recorded.position, _encoder.encode(round_))
             for applied in batch
             if applied.game is not None
             and (round_ := applied.game.finished(applied.before, applied.recorded.event)) is not None
         ]
-        return {
-            "round_table": Texts(table for table, _, _ in over),
-            "round_position": Int8s(position for _, position, _ in over),
-            "round": Byteas(_encoder.encode(round_) for _, _, round_ in over),
-        }
+        return columns(over, round_table=Texts, round_position=Int8s, round=Byteas)

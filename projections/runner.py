@@ -32,6 +32,9 @@ class Kept(Projection, Protocol):
     @property
     def tables(self) -> tuple[str, ...]: ...
 
+    @property
+    def of_tables(self) -> bool: ...
+
 
 PROJECTIONS: Sequence[Kept] = (
     Directory(),

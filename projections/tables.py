@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ledger import sql
-from ledger.arrays import Byteas, Int8s, Texts
+from ledger.arrays import Byteas, Int8s, Texts, columns
 from ledger.book import Applied
 
 _encoder = msgspec.json.Encoder()
@@ -17,16 +17,14 @@ class Tables:
     name = "tables"
     version = 1
     tables = ("game_table",)
+    of_tables = True
     statement = sql.load("projections.sql", "tables.sql")["statement"]
 
     def parameters(self, batch: Sequence[Applied]) -> Mapping[str, object]:
-        last = {applied.recorded.table: applied for applied in batch if applied.table is not None}
-        states = [applied.table for applied in last.values() if applied.table is not None]
-        games = [applied.game.name for applied in last.values() if applied.game is not None]
-        return {
-            "table": Texts(last),
-            "table_game": Texts(games),
-            "table_phase": Texts(state.phase for state in states),
-            "table_position": Int8s(state.position for state in states),
-            "table_view": Byteas(_encoder.encode(applied.view()) for applied in last.values()),
-        }
+        last = {applied.recorded.table: applied for applied in batch if applied.game is not None}
+        rows = [
+            (name, applied.game.name, applied.table.phase, applied.table.position, _encoder.encode(applied.view()))
+            for name, applied in last.items()
+            if applied.game is not None and applied.table is not None
+        ]
+        return columns(rows, table=Texts, table_game=Texts, table_phase=Texts, table_position=Int8s, table_view=Byteas)

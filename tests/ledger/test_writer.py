@@ -11,7 +11,8 @@ from ledger.database import Database
 from ledger.errors import AlreadyExists, InsufficientFunds, Refused, UnknownLarp
 from ledger.journal import Journal, Journals
 from ledger.messages import Actor
-from ledger.writer import LarpWriter, Receipt, Writers
+from ledger.pending import Receipt
+from ledger.writer import LarpWriter, Writers
 from projections.runner import PROJECTIONS
 
 ACTOR = Actor(role="organiser", token="tok_test")
