@@ -89,7 +89,7 @@ class Over(Struct, frozen=True):
     position: int
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """What one posting did to one account: the change (below 0: out) and the balance after it."""
 
     account: str
@@ -98,7 +98,7 @@ class Entry(Struct, frozen=True):
     balance: int
 
 
-class Applied(Struct, frozen=True):
+class Applied(Struct, frozen=True, gc=False):
     """An event and all that projections need to know of it: entries in the order of postings, from before to.
 
     `table`: after the event; `before`: before it, None if it opened the table.

@@ -51,7 +51,7 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     at: Instant | None = None
 
 
-class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """A fact. `TYPE` is the stored tag, a literal with its version, and never changes."""
 
     TYPE: ClassVar[str]
@@ -63,7 +63,7 @@ class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return found
 
 
-class Posting(Struct, frozen=True, rename={"from_": "from"}):
+class Posting(Struct, frozen=True, gc=False, rename={"from_": "from"}):
     """`amount` of `asset` moves from one account to another. Source: rules/ledger.md, "Postings"."""
 
     from_: str
@@ -72,7 +72,7 @@ class Posting(Struct, frozen=True, rename={"from_": "from"}):
     amount: Moved
 
 
-class Actor(Struct, frozen=True, omit_defaults=True):
+class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
     """Who acted: the role and id of the token, and the character it is bound to. Never a person."""
 
     role: Role
@@ -80,7 +80,7 @@ class Actor(Struct, frozen=True, omit_defaults=True):
     character: str | None = None
 
 
-class Sealed(Struct, frozen=True):
+class Sealed(Struct, frozen=True, gc=False):
     """The commitment to a hidden value: SHA-256, in hex, over nonce and value. `seat` is None for what nobody holds."""
 
     commitment: str
@@ -107,7 +107,7 @@ class Secret(Struct, frozen=True):
     value: Any
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, gc=False):
     """An event that was decided and is not yet recorded."""
 
     event: Event
@@ -115,7 +115,7 @@ class Draft(Struct, frozen=True):
     table: str | None = None
 
 
-class Decision(Struct, frozen=True):
+class Decision(Struct, frozen=True, gc=False):
     """All that comes of one command, recorded together or not at all. `rolled`: the service's dice had a say in it."""
 
     drafts: tuple[Draft, ...]

@@ -19,7 +19,7 @@ from ledger.messages import Actor, Draft, Event, Posting
 D = TypeVar("D")
 
 
-class Envelope(Struct, Generic[D], frozen=True):
+class Envelope(Struct, Generic[D], frozen=True, gc=False):
     """The stored body, in this order. Times are RFC 3339 in UTC; `at` is the field's, `recorded_at` the service's."""
 
     id: str
@@ -33,7 +33,7 @@ class Envelope(Struct, Generic[D], frozen=True):
     postings: tuple[Posting, ...]
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, gc=False):
     """One event of a journal."""
 
     position: int

@@ -4,7 +4,7 @@ Pure: the caller brings the stored rows. A fault is a Finding and the work goes 
 not hide the next; what depends on all events before it (balances, tables) stops at the first that cannot be folded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -14,7 +14,7 @@ from ledger import chain, money, sealing
 from ledger.book import READER, Applied, Book
 from ledger.errors import Damaged
 from ledger.games.table import TableClosed, TableState, TableVoided, UncoversValues
-from ledger.messages import Uncovered
+from ledger.messages import Sealed, Uncovered
 from ledger.recorded import Recorded
 
 Check = Literal[
@@ -71,14 +71,18 @@ class Verifier:
 
     def see(self, row: StoredEvent) -> tuple[list[Finding], Applied | None]:
         """What is wrong with this row, and the event as it was folded, as long as the journal can be."""
-        findings = list(self._link(row))
         self.recorded = None
         try:
-            recorded = self.recorded = READER.read(row.position, row.body, row.hash)
+            recorded = READER.read(row.position, row.body, row.hash)
         except Damaged as error:
             self.folds = False
-            return [*findings, Finding("envelope", row.position, str(error))], None
-        findings += self._envelope(row, recorded)
+            return [*self._link(row), Finding("envelope", row.position, str(error))], None
+        return self.see_read(row, recorded)
+
+    def see_read(self, row: StoredEvent, recorded: Recorded) -> tuple[list[Finding], Applied | None]:
+        """The same of a row whose body was read already."""
+        self.recorded = recorded
+        findings = [*self._link(row), *self._envelope(row, recorded)]
         findings += self._commitments(recorded)
         applied = None
         if self.folds:
@@ -115,8 +119,13 @@ class Verifier:
             yield Finding("envelope", row.position, "it was recorded before the event before it")
 
     def _commitments(self, recorded: Recorded) -> Iterator[Finding]:
-        open_ = self._sealed.setdefault(recorded.table, set())
-        open_ |= {sealed.commitment for sealed in getattr(recorded.event, "sealed", ())}
+        sealed: Sequence[Sealed] = getattr(recorded.event, "sealed", ())
+        open_ = self._sealed.get(recorded.table)
+        if open_ is None:
+            if not sealed and not isinstance(recorded.event, UncoversValues):
+                return
+            open_ = self._sealed[recorded.table] = set()
+        open_ |= {each.commitment for each in sealed}
         if isinstance(recorded.event, UncoversValues):
             for shown in recorded.event.uncovered:
                 if shown.commitment not in open_:

@@ -19,6 +19,10 @@ BATCH = 5_000
 """Events that are derived in one statement. It all happens in one transaction, in which a row that is updated again
 and again leaves a dead one behind each time, past which the next has to look: so there are few statements."""
 
+UNIQUE_BY_NATURE = frozenset({"entry"})
+"""Tables that are only added to, and whose rows are numbered, so that no two can have one key: they are derived
+without an index, which for most of all rows would take longer than all else."""
+
 
 def statement(projections: Sequence[Kept], schema: str) -> str:
     """What writes one batch to the projections' tables in another schema."""
@@ -49,8 +53,10 @@ class Derivation:
         but = "" if checked else "EXCLUDING CONSTRAINTS"
         await self.drop()
         for table in self.tables:
-            create = sql.SQL("CREATE TEMPORARY TABLE {0} (LIKE skuggbok.{0} INCLUDING ALL " + but + ")")
-            await self._connection.execute(create.format(sql.Identifier(table)))
+            create = "CREATE TEMPORARY TABLE {0} (LIKE skuggbok.{0} INCLUDING ALL " + but
+            if table in UNIQUE_BY_NATURE:
+                create += " EXCLUDING INDEXES"
+            await self._connection.execute(sql.SQL(create + ")").format(sql.Identifier(table)))
 
     async def drop(self) -> None:
         """Leave nothing behind in a session that goes on."""
@@ -66,8 +72,11 @@ class Derivation:
     async def flush(self) -> None:
         """Raises ProjectionHalted; then nothing of the last events was derived."""
         batch, self._batch = self._batch, []
-        if not batch:
-            return
+        if batch:
+            await self.write(batch)
+
+    async def write(self, batch: Sequence[Applied]) -> None:
+        """Derive at most BATCH events that follow what was derived. Raises ProjectionHalted: then nothing was."""
         try:
             await self._write(self._projections, self._statement, batch)
         except psycopg.OperationalError:

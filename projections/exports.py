@@ -20,7 +20,7 @@ from projections.plain_text import Beancount, Hledger
 from projections.queries import SQL, StatementRow
 
 NDJSON_FORMAT = "skuggbok.journal.v1"
-PAGE = 500
+PAGE = 2_000
 """Events that are read at a time: some milliseconds of work between two looks at other requests."""
 
 _decoder = msgspec.json.Decoder(Envelope[Raw])
@@ -54,19 +54,19 @@ class StoredRow(Struct, frozen=True):
 class Format(Protocol):
     """How a journal is written down. One object per export: it may remember what it has written."""
 
-    def begin(self, header: Header) -> str: ...
+    def begin(self, header: Header) -> bytes: ...
 
-    def event(self, row: StoredRow) -> str: ...
+    def event(self, row: StoredRow) -> bytes: ...
 
 
 class Ndjson:
     """The stored bytes of each event between its position and its hash: complete, and to be verified by anybody."""
 
-    def begin(self, header: Header) -> str:
-        return _encoder.encode(header).decode() + "\n"
+    def begin(self, header: Header) -> bytes:
+        return _encoder.encode(header) + b"\n"
 
-    def event(self, row: StoredRow) -> str:
-        return event_json(row.position, row.body, row.hash).decode(errors="replace") + "\n"
+    def event(self, row: StoredRow) -> bytes:
+        return event_json(row.position, row.body, row.hash) + b"\n"
 
 
 class Csv:
@@ -77,10 +77,10 @@ class Csv:
         *("from", "to", "asset", "amount", "data", "hash"),
     )
 
-    def begin(self, header: Header) -> str:
-        return csv_lines([self.COLUMNS])
+    def begin(self, header: Header) -> bytes:
+        return csv_lines([self.COLUMNS]).encode()
 
-    def event(self, row: StoredRow) -> str:
+    def event(self, row: StoredRow) -> bytes:
         said = row.envelope()
         who = said.actor
         head = (row.position, said.recorded_at.isoformat(), said.at.isoformat(), said.type, said.version, said.table)
@@ -89,7 +89,7 @@ class Csv:
         return csv_lines(
             (head[0], line, *head[1:], who.role, who.token, who.character, *posting, *tail)
             for line, posting in enumerate(moved or [(None,) * 4])
-        )
+        ).encode()
 
 
 class Ledgers:
@@ -98,11 +98,11 @@ class Ledgers:
     def __init__(self, program: Hledger | Beancount) -> None:
         self._program = program
 
-    def begin(self, header: Header) -> str:
-        return self._program.begin(header.larp, header.position, header.hash)
+    def begin(self, header: Header) -> bytes:
+        return self._program.begin(header.larp, header.position, header.hash).encode()
 
-    def event(self, row: StoredRow) -> str:
-        return self._program.transaction(row.position, row.envelope())
+    def event(self, row: StoredRow) -> bytes:
+        return self._program.transaction(row.position, row.envelope()).encode()
 
 
 def hledger() -> Format:
@@ -120,7 +120,7 @@ async def journal(database: Database, larp: str, format_: Format) -> AsyncIterat
     if head is None:
         raise UnknownLarp(f"there is no LARP {larp!r}")
     number, position, hash_ = head
-    yield format_.begin(Header(NDJSON_FORMAT, larp, position, hash_.hex())).encode()
+    yield format_.begin(Header(NDJSON_FORMAT, larp, position, hash_.hex()))
     after = 0
     while after < position:
         page = {"larp": number, "after": after, "before": position + 1, "limit": PAGE}
@@ -129,7 +129,7 @@ async def journal(database: Database, larp: str, format_: Format) -> AsyncIterat
         if not rows:
             return
         after = rows[-1][0]
-        yield "".join(format_.event(StoredRow(*row)) for row in rows).encode()
+        yield b"".join([format_.event(StoredRow(*row)) for row in rows])
 
 
 async def statement(database: Database, larp: str, character: str) -> AsyncIterator[bytes]:

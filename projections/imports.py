@@ -4,6 +4,7 @@ Every line is verified while it is read, by the same checks as the audit's. One 
 is never seen, and an import that was interrupted is simply begun again.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
@@ -16,13 +17,17 @@ from ledger.errors import AlreadyExists, Damaged, SkuggbokError
 from ledger.games.table import UncoversValues
 from ledger.journal import SQL, Batch, Journal, Journals
 from ledger.messages import Sealed, Secret
+from ledger.recorded import Recorded
 from ledger.verify import StoredEvent, Verifier
 from projections import tree
 from projections.exports import NDJSON_FORMAT, Header
+from projections.in_flight import InFlight
 from projections.tree import SQL as TREE
 
 BATCH = 2_000
-"""Events that are written in one statement."""
+"""Events that are written in one statement, while the next are verified."""
+BREATH = 50
+"""Events after which the database connection has a turn."""
 
 _header = msgspec.json.Decoder(Header)
 
@@ -53,14 +58,18 @@ async def import_journal(
         journal = await _empty_journal(connection, journals, header.larp)
         batch, secrets = list[Applied](), list[tuple[int, Secret]]()
         begin, previous = 0, chain.GENESIS
-        for applied in _verified(verifier, reading):
-            secrets += hidden.see(applied)
-            batch.append(applied)
-            if len(batch) == BATCH:
-                await _append(connection, journal, Batch(begin, previous, batch, secrets))
-                begin, previous = batch[-1].recorded.position, batch[-1].recorded.hash
-                batch, secrets = [], []
-                progress(begin, header.position)
+        async with InFlight[None]() as writing:
+            for applied in _verified(verifier, reading):
+                secrets += hidden.see(applied)
+                batch.append(applied)
+                if len(batch) == BATCH:
+                    await writing.settle()
+                    writing.begin(_append(connection, journal, Batch(begin, previous, batch, secrets)))
+                    begin, previous = batch[-1].recorded.position, batch[-1].recorded.hash
+                    batch, secrets = [], []
+                    progress(begin, header.position)
+                elif len(batch) % BREATH == 0:
+                    await asyncio.sleep(0)
         if batch:
             await _append(connection, journal, Batch(begin, previous, batch, secrets))
         for finding in verifier.end(header.position, bytes.fromhex(header.hash)):
@@ -104,18 +113,18 @@ def _verified(verifier: Verifier, lines: Iterator[bytes]) -> Iterator[Applied]:
     """Events as they are folded. Raises NotImported at the first that is not as it must be."""
     for number, line in enumerate(lines, start=1):
         try:
-            row = _stored(number, line)
+            row, recorded = _stored(number, line)
         except Damaged as error:
             raise NotImported(f"line {number + 1}: {error}") from None
-        findings, applied = verifier.see(row)
+        findings, applied = verifier.see_read(row, recorded)
         for finding in findings:
             raise NotImported(f"position {finding.position}: {finding.detail} ({finding.check})")
         assert applied is not None, "what has no finding was folded"
         yield applied
 
 
-def _stored(position: int, line: bytes) -> StoredEvent:
-    """The line taken apart again into what is stored. Raises Damaged."""
+def _stored(position: int, line: bytes) -> tuple[StoredEvent, Recorded]:
+    """The line taken apart again into what is stored, and the event that it is. Raises Damaged."""
     before, after = b'{"position":%d,' % position, b',"hash":"'
     body, found, hash_ = line.rstrip(b"\r\n").rpartition(after)
     if not found or not body.startswith(before) or hash_[64:] != b'"}':
@@ -126,9 +135,8 @@ def _stored(position: int, line: bytes) -> StoredEvent:
         raise Damaged("the hash is not one") from None
     stored = b"{" + body[len(before) :] + b"}"
     said = READER.read(position, stored, digest)
-    return StoredEvent(
-        position, stored, digest, said.type, said.table, said.event.character_concerned, said.at, said.recorded_at
-    )
+    columns = (said.type, said.table, said.event.character_concerned, said.at, said.recorded_at)
+    return StoredEvent(position, stored, digest, *columns), said
 
 
 class _Hidden:

@@ -7,6 +7,7 @@ writes to these tables. It locks them against writers and not against readers, w
 Every append locks the tables it writes to before it looks at a row, so none works on what it saw before the change.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,16 +15,19 @@ from msgspec import Struct
 from psycopg import errors, sql
 
 from ledger import chain
-from ledger.book import READER, Book
+from ledger.book import READER, Applied, Book
 from ledger.database import Connection
 from ledger.errors import Damaged, ProjectionHalted, SkuggbokError, UnknownLarp
-from projections.derive import Derivation, reason_of
+from projections.derive import BATCH, Derivation, reason_of
+from projections.in_flight import InFlight
 from projections.queries import SQL as QUERIES
 from projections.runner import Kept
 from projections.versions import SQL, halted
 
 CHUNK = 500
-"""Events that are fetched at a time."""
+"""Fewer events than that are left for the time when writers wait."""
+BREATH = 50
+"""Events after which whoever shares the process has a turn, the database connection among them."""
 CATCH_UPS_MAX = 20
 """Times that what was recorded meanwhile is derived before the lock, if the service writes as fast as that."""
 LOCK_TIMEOUT = "3s"
@@ -99,28 +103,40 @@ class _Rebuild:
 
     async def _derive(self) -> int:
         """Derive what the journal has and we have not, and count it. Runs in a transaction."""
-        book, names = self._book, ", ".join(each.name for each in self._projections)
-        before = book.position
+        book, before = self._book, self._book.position
         row = await (await self._connection.execute(QUERIES["head"], {"slug": book.larp})).fetchone()
         assert row is not None, "a LARP that is there stays"
-        async with self._connection.cursor("rebuilding") as cursor:
-            cursor.itersize = CHUNK
+        async with (
+            self._connection.cursor("rebuilding") as cursor,
+            InFlight[None]() as writing,
+            InFlight[Sequence[tuple[int, bytes, bytes]]]() as reading,
+        ):
             await cursor.execute(SQL["journal"], {"larp": self._larp, "after": before}, binary=True)
-            async for position, body, hash_ in cursor:
-                if chain.link(book.larp, position, book.hash, body) != hash_:
-                    raise ProjectionHalted(names, position, "its hash does not follow from the event before it")
-                try:
-                    applied = book.apply(READER.read(position, body, hash_))
-                except Damaged as error:
-                    raise ProjectionHalted(names, position, str(error)) from error
-                except Exception as error:  # an event that does not follow from those before may break any assumption
-                    raise ProjectionHalted(names, position, reason_of(error)) from error
-                await self._derivation.add(applied)
-                if position % CHUNK == 0:
-                    self._progress(position, row[1])
-        await self._derivation.flush()
-        self._progress(book.position, max(row[1], book.position))
+            rows: Sequence[tuple[int, bytes, bytes]] = await cursor.fetchmany(BATCH)
+            while rows:  # while some are folded here, those before are written there and those after are read
+                reading.begin(cursor.fetchmany(BATCH))
+                batch = await self._folded(rows)
+                await writing.settle()
+                writing.begin(self._derivation.write(batch))
+                rows = await reading.result()
+                self._progress(book.position, max(row[1], book.position))
         return book.position - before
+
+    async def _folded(self, rows: Sequence[tuple[int, bytes, bytes]]) -> Sequence[Applied]:
+        """The events, applied to the Book. Raises ProjectionHalted."""
+        book, names, batch = self._book, ", ".join(each.name for each in self._projections), list[Applied]()
+        for position, body, hash_ in rows:
+            if chain.link(book.larp, position, book.hash, body) != hash_:
+                raise ProjectionHalted(names, position, "its hash does not follow from the event before it")
+            try:
+                batch.append(book.apply(READER.read(position, body, hash_)))
+            except Damaged as error:
+                raise ProjectionHalted(names, position, str(error)) from error
+            except Exception as error:  # an event that does not follow from those before may break any assumption
+                raise ProjectionHalted(names, position, reason_of(error)) from error
+            if position % BREATH == 0:
+                await asyncio.sleep(0)
+        return batch
 
     async def _compare(self, table: str) -> int:
         """Note the keys of rows that are wrong, missing or too many, and count them."""

@@ -28,7 +28,8 @@ def header(journal: Sequence[Recorded], larp: str = "test") -> Header:
 
 def exported(journal: Sequence[Recorded], format_: Format, larp: str = "test") -> str:
     """All of an export."""
-    return format_.begin(header(journal, larp)) + "".join(format_.event(StoredRow(*row)) for row in stored(journal))
+    events = b"".join(format_.event(StoredRow(*row)) for row in stored(journal))
+    return (format_.begin(header(journal, larp)) + events).decode()
 
 
 def stored(journal: Iterable[Recorded]) -> Iterable[tuple[int, bytes, bytes]]:
