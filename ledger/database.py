@@ -60,8 +60,11 @@ class Database:
     async def connection(self) -> AsyncIterator[Connection]:
         """Raises Unavailable while the database is away; what was under way then may or may not have happened."""
         try:
-            async with self._pool.connection() as connection:
+            connection = await self._pool.getconn()
+            try:
                 yield connection
+            finally:
+                await self._pool.putconn(connection)  # which rolls back whatever was left open
         except (psycopg.OperationalError, PoolTimeout) as error:
             log.warning("database_away", error=type(error).__name__)
             self._check()
