@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psycopg
-
 from ledger import sql
 from ledger.database import Connection
 
@@ -42,7 +40,7 @@ class Appender:
         parameters = dict(values)
         for part in needed:
             parameters |= part.parameters
-        cursor = psycopg.AsyncRawCursor(connection)
+        cursor = connection.numbered
         await cursor.execute(statement, [parameters[name] for name in names], prepare=True)
         return cursor.rowcount == 1
 

@@ -59,9 +59,22 @@ class _Int8sDumper(Dumper):
     _item = psycopg.adapters.types["int8"].oid
 
     def dump(self, obj: list[int]) -> bytes:
-        count = len(obj)
-        lengths_and_values = chain.from_iterable(zip(repeat(8), obj, strict=False))
-        return _header(count, self._item) + struct.pack("!" + "iq" * count, *lengths_and_values)
+        if not obj:
+            return _header(0, self._item)
+        count, lengths_and_values = len(obj), chain.from_iterable(zip(repeat(8), obj, strict=False))
+        packing = _packing_of_few(count) if count <= FEW else _packing(count)
+        return packing.pack(1, 0, self._item, count, 1, *lengths_and_values)
+
+
+FEW = 64
+
+
+def _packing(count: int) -> struct.Struct:
+    """A header, and so many numbers with their lengths."""
+    return struct.Struct("!iiIii" + "iq" * count)
+
+
+_packing_of_few = functools.lru_cache(maxsize=FEW)(_packing)
 
 
 class _InstantsDumper(_Int8sDumper):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any
 
 import psycopg
@@ -13,7 +14,16 @@ from ledger import arrays
 from ledger.errors import SkuggbokError, Unavailable
 from ledger.migrations import SERVICE_ROLE
 
-Connection = psycopg.AsyncConnection[Any]
+
+class Connection(psycopg.AsyncConnection[Any]):
+    """A session in the service's role."""
+
+    @cached_property
+    def numbered(self) -> psycopg.AsyncRawCursor[Any]:
+        """A cursor that is kept, for statements with numbered placeholders that are sent again and again: making one,
+        and all that it learns of the types of parameters, costs as much as writing a small batch."""
+        return psycopg.AsyncRawCursor(self)
+
 
 log = structlog.get_logger()
 
@@ -38,6 +48,7 @@ class Database:
         self._checking: asyncio.Task[None] | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
+            connection_class=Connection,
             min_size=min(CONNECTIONS_MIN, connections_max),
             max_size=connections_max,
             timeout=CONNECT_TIMEOUT_S,
