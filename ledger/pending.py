@@ -42,8 +42,8 @@ class Pending:
         self.answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self.refusal: Refused | None = None
         self.attempt = Carried()
-        self.tried: list[tuple[tuple[str, ...], tuple[int, ...]]] = []
-        """The ids of events that were sent and may have been recorded: a lost connection does not say."""
+        self.tried: list[Carried] = []
+        """Attempts that were sent and may have been recorded: a lost connection does not say."""
 
     @property
     def key(self) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ It holds no hidden value. A snapshot of another `VERSION` or shape is not read: 
 Bump `VERSION` when the meaning of a field changes; a changed shape is noticed by itself.
 """
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,6 +38,7 @@ _states: Mapping[str, msgspec.json.Decoder[Any]] = {
 }
 
 
+@functools.cache
 def shape() -> str:
     """A fingerprint of everything that a snapshot holds."""
     schemas = [Snapshot, *(game.state for game in BY_NAME.values())]

@@ -18,6 +18,8 @@ class Turn:
 
     def __init__(self, book: Book, originals: Mapping[int, Recorded] | None = None) -> None:
         self.batch: list[Pending] = []
+        self.keys: set[tuple[str, str]] = set()
+        """The idempotency keys of the batch, and those that a turn before it may have recorded."""
         self._begins = book.position, book.hash
         self._attempt = Attempt(book, originals or {})
 
@@ -45,6 +47,7 @@ class Turn:
     def decide(self, commands: Sequence[Pending]) -> None:
         """One after the other. A refusal changes nothing for the next."""
         self.batch += commands
+        self.keys |= {pending.key for pending in commands if pending.key is not None}
         for pending in commands:
             pending.refusal, pending.attempt = None, Carried()
             try:

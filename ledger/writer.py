@@ -30,6 +30,8 @@ QUEUE_MAX = 10_000
 """Commands that may wait for one LARP; past it the next is told 503."""
 BATCH_MAX = 1_000
 """Commands that are decided and written together."""
+MANY = 32
+"""Commands from which on two turns that overlap take less time than one."""
 YIELD_EVERY = 50
 """Commands after which others of this process get their turn: probes, reads, other LARPs."""
 PATIENCE_S = 10.0
@@ -96,9 +98,14 @@ class LarpWriter:
             self._keep_snapshot()
 
     def _take(self, keys: set[tuple[str, str]]) -> list[Pending]:
-        """What waits, in order. A key that is in the batch already waits on: it will be found where it went."""
+        """What waits, in order; of many the first half, so that the other can be decided while that is written.
+
+        A key that is in the batch already waits on: it will be found where it went.
+        """
+        waiting = len(self._waiting)
+        most = min(BATCH_MAX, waiting if waiting < MANY else waiting // 2)
         batch, later = list[Pending](), list[Pending]()
-        while self._waiting and len(batch) < BATCH_MAX:
+        while self._waiting and len(batch) < most:
             pending = self._waiting.popleft()
             if pending.key is not None and pending.key in keys:
                 later.append(pending)
@@ -107,18 +114,6 @@ class LarpWriter:
                 keys.add(pending.key)
             batch.append(pending)
         self._waiting.extendleft(reversed(later))
-        return batch
-
-    def _take_ahead(self, keys: set[tuple[str, str]]) -> list[Pending]:
-        """Some of what waits, up to the first that cannot be decided before the turn before it is written."""
-        batch = list[Pending]()
-        while self._waiting and len(batch) < YIELD_EVERY:
-            pending = self._waiting[0]
-            if pending.reversals or (pending.key is not None and pending.key in keys):
-                break
-            if pending.key is not None:
-                keys.add(pending.key)
-            batch.append(self._waiting.popleft())
         return batch
 
     async def _carry_out(self, batch: Sequence[Pending]) -> None:
@@ -201,9 +196,10 @@ class LarpWriter:
         by_id = {applied.recorded.id: applied async for applied in journal.catch_up(connection, fork)}
         fork.merge()
         for pending in self._unsure:
-            for ids, ends in pending.tried:
-                if ids[0] in by_id:
-                    pending.resolve(Carried(tuple(by_id[id_] for id_ in ids), ends))
+            for tried in pending.tried:
+                if tried.applied[0].recorded.id in by_id:
+                    recorded = tuple(by_id[applied.recorded.id] for applied in tried.applied)
+                    pending.resolve(Carried(recorded, tried.ends))
 
     async def _decided(self, connection: Connection, journal: Journal, book: Book, batch: Sequence[Pending]) -> Turn:
         """The commands of the batch that are not answered yet, decided."""
@@ -253,26 +249,42 @@ class LarpWriter:
             self._confirm(turn)
             if self._ahead is not None:
                 self._ahead.fork.lie_on(book)
+                if len(self._ahead.batch) < YIELD_EVERY:  # a turn of a few takes nearly as long as one of many
+                    self._decide_ahead(self._ahead)
         return appended
 
     async def _look_ahead(self, before: Turn, writing: asyncio.Task[bool]) -> None:
         """Decide what waits and what comes in, for as long as the turn before is being written."""
         turn = self._ahead = Turn(before.fork)
-        keys = {pending.key for pending in before.batch if pending.key is not None}
+        turn.keys |= before.keys
         writing.add_done_callback(self._wake)
-        while not writing.done() and len(turn.batch) < BATCH_MAX:
-            if taken := self._take_ahead(keys):
-                try:
-                    turn.decide(self._keyed(taken))
-                except Exception:  # it will be met again in its own turn, where it can be told
-                    self._drop_ahead()
-                    return
+        while not writing.done() and self._ahead is turn and len(turn.batch) < BATCH_MAX:
+            if self._decide_ahead(turn):
                 await asyncio.sleep(0)
             else:
                 self._arrival = asyncio.get_running_loop().create_future()
                 await self._arrival
         if not turn.batch:
             self._ahead = None
+
+    def _decide_ahead(self, turn: Turn) -> bool:
+        """Decide some of what waits, up to the first that cannot be decided before the turn before is written.
+
+        False: there is no such command.
+        """
+        batch, taken = list[Pending](), set[tuple[str, str]]()
+        while self._waiting and len(batch) < YIELD_EVERY:
+            pending = self._waiting[0]
+            if pending.reversals or pending.key in turn.keys or pending.key in taken:
+                break
+            if pending.key is not None:
+                taken.add(pending.key)
+            batch.append(self._waiting.popleft())
+        try:
+            turn.decide(self._keyed(batch))
+        except Exception:  # it will be met again in its own turn, where it can be told
+            self._drop_ahead()
+        return bool(batch)
 
     def _drop_ahead(self) -> None:
         """What was decided ahead waits again: it was decided on what is not so."""
@@ -286,9 +298,9 @@ class LarpWriter:
         if not accepted:
             return not turn.batch or await journal.is_head(connection, book.position)
         for pending in accepted:
-            ids = tuple(each.recorded.id for each in pending.attempt.applied)
-            pending.tried.append((ids, pending.attempt.ends))
-        self._unsure = [pending for pending in {*self._unsure, *accepted} if not pending.answer.done()]
+            pending.tried.append(pending.attempt)
+        unsure = [pending for pending in self._unsure if not pending.answer.done()]
+        self._unsure = list({*unsure, *accepted}) if unsure else accepted
         applied, receipts = turn.applied, [kept for pending in accepted if (kept := pending.kept()) is not None]
         batch = Batch(book.position, book.hash, applied, turn.secrets, receipts)
         begun, appended = time.perf_counter(), False
