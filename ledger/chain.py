@@ -11,19 +11,19 @@ FORMAT = b"skuggbok.event.v1"
 GENESIS = bytes(32)
 
 
-def _length(value: bytes) -> bytes:
-    return len(value).to_bytes(8, "big")
-
-
 @functools.lru_cache(maxsize=1_000)
 def _beginning(larp: str) -> bytes:
     """Format and LARP, with which all of a journal's links begin."""
     slug = larp.encode()
-    return _length(FORMAT) + FORMAT + _length(slug) + slug
+    return len(FORMAT).to_bytes(8, "big") + FORMAT + len(slug).to_bytes(8, "big") + slug
 
 
 def link(larp: str, position: int, previous: bytes, body: bytes) -> bytes:
     """The 32 bytes that bind `body` to its place."""
     place = b"%d" % position
-    fields = (_beginning(larp), _length(place), place, _length(previous), previous, _length(body), body)
+    # No call of a function for each length: this is done for every event, whenever anything is read or written.
+    fields = (
+        *(_beginning(larp), len(place).to_bytes(8, "big"), place),
+        *(len(previous).to_bytes(8, "big"), previous, len(body).to_bytes(8, "big"), body),
+    )
     return hashlib.sha256(b"".join(fields)).digest()

@@ -11,7 +11,7 @@ from ledger.book import Applied
 from ledger.errors import Refused
 from ledger.journal import Kept, Once
 from ledger.sealing import ENTROPY_BYTES
-from ledger.sending import Carried, Sent
+from ledger.sending import Carried, Sent, Together
 
 
 class Receipt(Struct, frozen=True):
@@ -53,7 +53,10 @@ class Pending:
     @property
     def reversals(self) -> list[int]:
         """The positions that it would reverse: to decide it, the journal has to be asked."""
-        return [request.position for request in self.sent.requests if isinstance(request, purses.Reverse)]
+        request = self.sent.request
+        if not isinstance(request, Together):
+            return [request.position] if isinstance(request, purses.Reverse) else []
+        return [each.position for each in request.requests if isinstance(each, purses.Reverse)]
 
     def hash_key(self, secret_key: bytes) -> None:
         """Make `once` of the key, if there is one."""

@@ -357,7 +357,7 @@ class Writers:
 
     async def submit(self, larp: str, command: Request, actor: Actor) -> Receipt:
         """Carry a command out in a LARP. Raises a Refused, UnknownLarp among them, or Unavailable."""
-        return await self.send(larp, Sent(request=command, actor=actor))
+        return await self.enqueue(larp, Sent(request=command, actor=actor))
 
     async def send(self, larp: str, sent: Sent) -> Receipt:
         """The same on conditions: also raises IdempotencyMismatch and StalePosition."""

@@ -9,8 +9,8 @@ T = TypeVar("T")
 
 
 class InFlight(Generic[T]):
-    """Open with `async with`: at its end the work is waited for, whatever happened. If both failed, the work's
-    failure is told, since it is what came first."""
+    """Open with `async with`: at its end the work is waited for, whatever happened. If something else has failed
+    already, that is told, and not what became of the work for it."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -37,4 +37,8 @@ class InFlight(Generic[T]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.settle()
+        if error is None:
+            await self.settle()
+        elif self._task is not None:
+            await asyncio.wait([self._task])
+            self._task.cancelled() or self._task.exception()  # it is seen, or asyncio would complain

@@ -35,6 +35,8 @@ LOCK_TIMEOUT = "3s"
 ATTEMPTS = 20
 """Times that the lock is asked for."""
 
+StoredRow = tuple[int, bytes, bytes]
+"""Position, body and hash."""
 Progress = Callable[[int, int], None]
 
 
@@ -84,6 +86,8 @@ class _Rebuild:
     async def run(self) -> Rebuilt:
         await self._derivation.prepare()
         try:
+            # Most of it in a transaction for each batch: within one, the old versions of balances would pile up.
+            await self._derive()
             async with self._connection.transaction():  # one state of the database, to compare with
                 await self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 await self._derive()
@@ -102,19 +106,14 @@ class _Rebuild:
         return Rebuilt(self._book.position, self._rows)
 
     async def _derive(self) -> int:
-        """Derive what the journal has and we have not, and count it. Runs in a transaction."""
+        """Derive what the journal has and we have not, and count it."""
         book, before = self._book, self._book.position
         row = await (await self._connection.execute(QUERIES["head"], {"slug": book.larp})).fetchone()
         assert row is not None, "a LARP that is there stays"
-        async with (
-            self._connection.cursor("rebuilding") as cursor,
-            InFlight[None]() as writing,
-            InFlight[Sequence[tuple[int, bytes, bytes]]]() as reading,
-        ):
-            await cursor.execute(SQL["journal"], {"larp": self._larp, "after": before}, binary=True)
-            rows: Sequence[tuple[int, bytes, bytes]] = await cursor.fetchmany(BATCH)
+        async with InFlight[None]() as writing, InFlight[Sequence[StoredRow]]() as reading:
+            rows = await self._read(before)
             while rows:  # while some are folded here, those before are written there and those after are read
-                reading.begin(cursor.fetchmany(BATCH))
+                reading.begin(self._read(rows[-1][0]))
                 batch = await self._folded(rows)
                 await writing.settle()
                 writing.begin(self._derivation.write(batch))
@@ -122,7 +121,12 @@ class _Rebuild:
                 self._progress(book.position, max(row[1], book.position))
         return book.position - before
 
-    async def _folded(self, rows: Sequence[tuple[int, bytes, bytes]]) -> Sequence[Applied]:
+    async def _read(self, after: int) -> Sequence[StoredRow]:
+        parameters = {"larp": self._larp, "after": after, "limit": BATCH}
+        cursor = await self._connection.execute(SQL["journal"], parameters, binary=True)
+        return await cursor.fetchall()
+
+    async def _folded(self, rows: Sequence[StoredRow]) -> Sequence[Applied]:
         """The events, applied to the Book. Raises ProjectionHalted."""
         book, names, batch = self._book, ", ".join(each.name for each in self._projections), list[Applied]()
         for position, body, hash_ in rows:

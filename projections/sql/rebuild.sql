@@ -37,6 +37,6 @@ WHERE a.attrelid = %(table)s::regclass AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum;
 
 -- name: journal
--- The events after a position, in order.
+-- Some events after a position, in order.
 SELECT position, body, hash FROM skuggbok.event
-WHERE larp = %(larp)s AND position > %(after)s ORDER BY position;
+WHERE larp = %(larp)s AND position > %(after)s ORDER BY position LIMIT %(limit)s;

@@ -107,3 +107,14 @@ def test_the_service_may_use_a_login_that_is_only_a_member_of_its_role(server: s
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute("DROP ROLE member")
+
+
+def test_no_plan_depends_on_which_larps_there_are(database_url: str) -> None:
+    """Statistics of a LARP's number would: every table that has one goes without, those to come among them."""
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute(
+            "SELECT attrelid::regclass::text, attstattarget FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+            " WHERE relnamespace = 'skuggbok'::regnamespace AND relkind = 'r' AND attname = 'larp'"
+        ).fetchall()
+    assert len(rows) > 15
+    assert {name for name, target in rows if target != 0} == set()
