@@ -1,13 +1,15 @@
 """The connections of one process: a pool whose sessions work in the service's role."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import TracebackType
 from typing import Any
 
+import msgspec
 import psycopg
 import structlog
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ledger import arrays
@@ -67,19 +69,17 @@ class Database:
             self._checking.cancel()
         await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """Raises Unavailable while the database is away; what was under way then may or may not have happened."""
-        try:
-            connection = await self._pool.getconn()
-            try:
-                yield connection
-            finally:
-                await self._pool.putconn(connection)  # which rolls back whatever was left open
-        except (psycopg.OperationalError, PoolTimeout) as error:
-            log.warning("database_away", error=type(error).__name__)
-            self._check()
-            raise Unavailable("the database is away at the moment", RETRY_AFTER_S) from error
+    def connection(self) -> "Lease":
+        """A connection for the length of an `async with`.
+
+        Raises Unavailable while the database is away; what was under way then may or may not have happened.
+        """
+        return Lease(self._pool, self._away)
+
+    def _away(self, error: Exception) -> Unavailable:
+        log.warning("database_away", error=type(error).__name__)
+        self._check()
+        return Unavailable("the database is away at the moment", RETRY_AFTER_S)
 
     def statistics(self) -> Mapping[str, int]:
         """The pool's own figures: `pool_size`, `pool_available`, `requests_waiting` and others."""
@@ -99,8 +99,41 @@ class Database:
         await self._pool.check()
 
 
+class Lease:
+    """A connection while it is used. Not a generator: every request has one or several of these."""
+
+    __slots__ = ("_away", "_connection", "_pool")
+
+    def __init__(self, pool: AsyncConnectionPool[Connection], away: Callable[[Exception], Unavailable]) -> None:
+        self._pool = pool
+        self._away = away
+        self._connection: Connection | None = None
+
+    async def __aenter__(self) -> Connection:
+        try:
+            self._connection = await self._pool.getconn()
+        except _LOST as error:
+            raise self._away(error) from error
+        return self._connection
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._connection is not None, "entered"
+        try:
+            await self._pool.putconn(self._connection)  # which rolls back whatever was left open
+        except _LOST as lost:
+            raise self._away(lost) from lost
+        if isinstance(error, _LOST):
+            raise self._away(error) from error
+
+
+_LOST = (psycopg.OperationalError, PoolTimeout)
+
+
 async def _configure(connection: Connection) -> None:
     # A server's own time zone must not show in answers, nor move a time out of the range that Python knows.
     await connection.execute("SET TIME ZONE 'UTC'")
     await connection.execute(f"SET ROLE {SERVICE_ROLE}")
+    set_json_loads(msgspec.json.decode, connection)
     arrays.register(connection)

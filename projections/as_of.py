@@ -15,9 +15,9 @@ from ledger import purses as money_events
 from ledger import sql
 from ledger.book import READER, Applied, table_history
 from ledger.database import Connection
-from ledger.errors import UnknownCharacter, UnknownLarp, UnknownPosition, UnknownTable
+from ledger.errors import UnknownCharacter, UnknownPosition, UnknownTable
 from ledger.recorded import Recorded, split_tag
-from projections import queries
+from projections import known, queries
 from projections.queries import SQL as QUERIES
 from projections.queries import AssetRow, CharacterRow, Order, Purse, StatementRow, purse_row
 
@@ -43,30 +43,24 @@ class Then(Struct, frozen=True):
 
 async def at_position(connection: Connection, larp: str, position: int) -> Then:
     """Raises UnknownLarp, and UnknownPosition beyond the head."""
-    number, head = await _head(connection, larp)
-    if not 1 <= position <= head:
-        raise UnknownPosition(f"the journal ends at position {head}, there is no {position} yet")
-    return Then(larp, number, position)
+    journal = await known.at_least(connection, larp, position)
+    if not 1 <= position <= journal.position:
+        raise UnknownPosition(f"the journal ends at position {journal.position}, there is no {position} yet")
+    return Then(larp, journal.larp, position)
 
 
 async def at_time(connection: Connection, larp: str, time: datetime) -> Then:
     """After the last event recorded at or before `time`. Raises UnknownLarp, and UnknownPosition before the first."""
-    number, head = await _head(connection, larp)
-    cursor = await connection.execute(QUERIES["position_at"], {"larp": number, "head": head, "time": time})
+    journal = await known.now(connection, larp)
+    asked = {"larp": journal.larp, "head": journal.position, "time": time}
+    cursor = await connection.execute(QUERIES["position_at"], asked)
     row = await cursor.fetchone()
     if row is None or row[0] == 0:
-        cursor = await connection.execute(SQL["began"], {"larp": number})
+        cursor = await connection.execute(SQL["began"], {"larp": journal.larp})
         began = await cursor.fetchone()
         when = f"{began[0]:%Y-%m-%dT%H:%M:%SZ}" if began else "later"
         raise UnknownPosition(f"the journal of {larp} begins at {when}, nothing was recorded before")
-    return Then(larp, number, row[0])
-
-
-async def _head(connection: Connection, larp: str) -> tuple[int, int]:
-    row = await (await connection.execute(QUERIES["number"], {"slug": larp})).fetchone()
-    if row is None:
-        raise UnknownLarp(f"there is no LARP {larp!r}")
-    return row[0], row[1]
+    return Then(larp, journal.larp, row[0])
 
 
 # ---- characters and assets ----
@@ -129,11 +123,13 @@ async def purse(connection: Connection, then: Then, character: str) -> Purse:
 
 
 async def _purses(connection: Connection, then: Then, page: Mapping[str, object]) -> Sequence[Purse]:
-    names = {row.character: row.name for row in await _characters(connection, then, page)}
     cursor = await connection.execute(SQL["purses"], {**then.key, **page})
+    rows = await cursor.fetchall()
+    changed = [character for character, _, position, *_ in rows if position > then.position]
+    before = await _said_of(connection, then, changed) if changed else {}
     return [
-        purse_row(character, names[character], then.position, held, owes)
-        for character, held, owes in await cursor.fetchall()
+        purse_row(character, before[character].name if character in before else name, then.position, held, owes)
+        for character, name, _, held, owes in rows
     ]
 
 

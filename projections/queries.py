@@ -15,6 +15,8 @@ from ledger import money, sql
 from ledger.database import Connection
 from ledger.errors import UnknownCharacter, UnknownLarp, UnknownPosition, UnknownTable
 from ledger.recorded import event_json
+from projections import known
+from projections.known import LarpNumber
 from projections.marks import LATE_AFTER
 
 SQL = sql.load("projections.sql", "queries.sql")
@@ -130,23 +132,9 @@ class EventFilter(Struct, frozen=True):
     until: datetime | None = None
 
 
-class _LarpNumber(Struct, frozen=True):
-    larp: int
-    position: int
-
-
-async def _number(connection: Connection, larp: str) -> _LarpNumber:
-    async with connection.cursor(row_factory=class_row(_LarpNumber)) as cursor:
-        await cursor.execute(SQL["number"], {"slug": larp})
-        found = await cursor.fetchone()
-    if found is None:
-        raise UnknownLarp(f"there is no LARP {larp!r}")
-    return found
-
-
 async def head(connection: Connection, larp: str) -> int:
     """The last position of a journal. Raises UnknownLarp."""
-    return (await _number(connection, larp)).position
+    return (await known.now(connection, larp)).position
 
 
 async def larps(connection: Connection, only: str | None, after: str | None, limit: int) -> Sequence[LarpRow]:
@@ -169,29 +157,29 @@ async def larp(connection: Connection, larp: str) -> LarpRow:
 
 
 async def characters(connection: Connection, larp: str, after: str | None, limit: int) -> Sequence[CharacterRow]:
-    number = await _number(connection, larp)
+    number = await known.number(connection, larp)
     async with connection.cursor(row_factory=class_row(CharacterRow)) as cursor:
-        await cursor.execute(SQL["characters"], {"larp": number.larp, "after": after or "", "limit": limit})
+        await cursor.execute(SQL["characters"], {"larp": number, "after": after or "", "limit": limit})
         return await cursor.fetchall()
 
 
 async def assets(connection: Connection, larp: str, after: str | None = None, limit: int = 1000) -> Sequence[AssetRow]:
-    number = await _number(connection, larp)
+    number = await known.number(connection, larp)
     async with connection.cursor(row_factory=class_row(AssetRow)) as cursor:
-        await cursor.execute(SQL["assets"], {"larp": number.larp, "after": after or "", "limit": limit})
+        await cursor.execute(SQL["assets"], {"larp": number, "after": after or "", "limit": limit})
         return await cursor.fetchall()
 
 
 async def purses(connection: Connection, larp: str, after: str | None, limit: int) -> Sequence[Purse]:
     """Purses by character."""
-    number = await _number(connection, larp)
-    return await _purses(connection, {"larp": number.larp, "after": after or "", "only": None, "limit": limit})
+    number = await known.number(connection, larp)
+    return await _purses(connection, {"larp": number, "after": after or "", "only": None, "limit": limit})
 
 
 async def purse(connection: Connection, larp: str, character: str) -> Purse:
     """Raises UnknownCharacter."""
-    number = await _number(connection, larp)
-    found = await _purses(connection, {"larp": number.larp, "after": "", "only": character, "limit": 1})
+    number = await known.number(connection, larp)
+    found = await _purses(connection, {"larp": number, "after": "", "only": character, "limit": 1})
     if not found:
         raise UnknownCharacter(f"there is no character {character!r} in this LARP")
     return found[0]
@@ -235,10 +223,10 @@ async def statement(
 
     `before`: position and line of the last one seen. `until`: as of this position, for corrections too.
     """
-    number = await _number(connection, larp)
+    number = await known.number(connection, larp)
     position, line = before or (POSITION_MAX, 0)
     parameters = {
-        "larp": number.larp,
+        "larp": number,
         "accounts": [money.purse(character), money.debtor(character)],
         "position": position,
         "line": line,
@@ -258,17 +246,17 @@ async def tables(
     connection: Connection, larp: str, game: str | None, phase: str | None, after: str | None, limit: int
 ) -> Sequence[tuple[str, bytes]]:
     """Tables by name, each with its view as JSON."""
-    number = await _number(connection, larp)
-    parameters = {"larp": number.larp, "game": game, "phase": phase, "after": after or "", "limit": limit}
+    number = await known.number(connection, larp)
+    parameters = {"larp": number, "game": game, "phase": phase, "after": after or "", "limit": limit}
     cursor = await connection.execute(SQL["tables"], parameters)
     return await cursor.fetchall()
 
 
 async def table(connection: Connection, larp: str, table: str) -> bytes:
     """The view of a table as JSON. Raises UnknownTable."""
-    number = await _number(connection, larp)
+    number = await known.number(connection, larp)
     async with connection.cursor(row_factory=scalar_row) as cursor:
-        await cursor.execute(SQL["table"], {"larp": number.larp, "table": table})
+        await cursor.execute(SQL["table"], {"larp": number, "table": table})
         view: bytes | None = await cursor.fetchone()
     if view is None:
         raise UnknownTable(f"there is no table {table!r} in this LARP")
@@ -278,8 +266,8 @@ async def table(connection: Connection, larp: str, table: str) -> bytes:
 async def sealed(connection: Connection, larp: str, table_: str, seat: str | None) -> Sequence[SealedRow]:
     """What is hidden at a table, the newest first: what `seat` hides, or all of it. Raises UnknownTable."""
     await table(connection, larp, table_)
-    number = await _number(connection, larp)
-    cursor = await connection.execute(SQL["sealed"], {"larp": number.larp, "table": table_, "seat": seat})
+    number = await known.number(connection, larp)
+    cursor = await connection.execute(SQL["sealed"], {"larp": number, "table": table_, "seat": seat})
     return [
         SealedRow(seat_, what, Raw(value), position, commitment)
         for seat_, what, value, position, commitment in await cursor.fetchall()
@@ -288,7 +276,7 @@ async def sealed(connection: Connection, larp: str, table_: str, seat: str | Non
 
 async def event(connection: Connection, larp: str, position: int) -> bytes:
     """One event as JSON. Raises UnknownPosition."""
-    number = await _number(connection, larp)
+    number = await known.now(connection, larp)
     cursor = await connection.execute(SQL["event"], {"larp": number.larp, "position": position})
     row = await cursor.fetchone()
     if row is None:
@@ -298,7 +286,7 @@ async def event(connection: Connection, larp: str, position: int) -> bytes:
 
 async def events(connection: Connection, larp: str, filter: EventFilter, limit: int) -> Sequence[tuple[int, bytes]]:
     """Events in order, each with its position and as JSON."""
-    number = await _number(connection, larp)
+    number = await known.now(connection, larp)
     parameters = {
         "larp": number.larp,
         "after": filter.after,
@@ -339,7 +327,7 @@ def _concerning(filter: EventFilter) -> Mapping[str, Any]:
     }
 
 
-async def _position_before(connection: Connection, number: _LarpNumber, time: datetime) -> int:
+async def _position_before(connection: Connection, number: LarpNumber, time: datetime) -> int:
     """The last position recorded before a time, 0 if there is none."""
     parameters = {"larp": number.larp, "head": number.position, "time": time - _TICK}
     cursor = await connection.execute(SQL["position_at"], parameters)

@@ -6,8 +6,9 @@ SELECT recorded_at FROM skuggbok.event WHERE larp = %(larp)s AND position = 1;
 
 -- name: purses
 -- Purses by character, one or a page, as `purses` in queries.sql shows them now: an index probe for each balance.
+-- `changed`: of a character that was changed since, the name is not what it was.
 WITH page AS (
-    SELECT c.larp, c.character FROM skuggbok.character c
+    SELECT c.larp, c.character, c.name, c.position AS changed FROM skuggbok.character c
     WHERE c.larp = %(larp)s AND c.character > %(after)s AND (%(only)s::text IS NULL OR c.character = %(only)s)
       AND (c.position <= %(position)s OR (
           SELECT added.position FROM skuggbok.event added
@@ -15,7 +16,8 @@ WITH page AS (
       ) <= %(position)s)
     ORDER BY c.character LIMIT %(limit)s
 )
-SELECT page.character, coalesce(held.amounts, '{}') AS held, coalesce(owed.notes, '[]') AS owes
+SELECT page.character, page.name, page.changed,
+       coalesce(held.amounts, '{}') AS held, coalesce(owed.notes, '[]') AS owes
 FROM page
 LEFT JOIN LATERAL (
     SELECT json_object_agg(b.asset, last.balance ORDER BY b.asset) AS amounts

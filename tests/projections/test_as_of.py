@@ -197,7 +197,7 @@ def test_a_balance_as_of_a_position_is_one_index_probe(busy: psycopg.Connection,
         found = busy.execute(f"EXECUTE past (1, {asked['position']}, '', NULL, 100)".encode()).fetchall()
     finally:
         busy.execute("DEALLOCATE past")
-    assert dict((name, held) for name, held, _ in found)["alva"]["krona"] == COUNT // 2
+    assert dict((name, held) for name, _, _, held, _ in found)["alva"]["krona"] == COUNT // 2
     (pairs,) = busy.execute(
         "SELECT count(*) FROM skuggbok.balance WHERE account LIKE 'purse/%' OR asset LIKE 'iou/%'"
     ).fetchone() or (0,)
