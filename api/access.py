@@ -63,9 +63,7 @@ async def _asker(request: ApiRequest) -> Asker:
         limits, kind, peer = request.services.limits, _kind(request.scope), _peer(request.scope)
         whose = tokens.hash_of(token)
         limits.require_room(whose, kind, peer)
-        async with request.services.database.connection() as connection:
-            asker = await tokens.find(connection, token)
-        if asker:
+        if asker := await request.services.askers.of(whose):
             request.scope["state"]["allowance"] = Allowance(limits, whose, asker.role, kind)
             return asker
         limits.guessed(peer)

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from api import conditions
 from api.requests import ApiRequest
+from api.responses import JsonResponse
 from ledger import pending
 from ledger.book import Request
 from ledger.errors import Malformed
@@ -138,7 +139,7 @@ def listed(
         name = key(items[-1])
         next_ = base64.urlsafe_b64encode(name.encode()).decode().rstrip("=") if parameter == "cursor" else name
         headers["link"] = f'<{_with(request, parameter, next_)}>; rel="next"'
-    return Response(Items(items), headers=headers)
+    return JsonResponse(Items(items), headers=headers)
 
 
 def _with(request: ApiRequest, parameter: str, value: str) -> str:
@@ -151,4 +152,4 @@ def _with(request: ApiRequest, parameter: str, value: str) -> str:
 
 
 def json_response(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:
-    return Response(content, media_type="application/json", headers=headers)
+    return JsonResponse(content, headers=headers)

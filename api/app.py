@@ -1,14 +1,14 @@
 """The application: routes, refusals and the log, put together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import partial
-from typing import cast
+from functools import cached_property, partial
+from typing import Any
 
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.enums import ScopeType
-from litestar.types import HTTPScope, LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
+from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from api import (
     audit,
@@ -38,6 +38,7 @@ from api.metrics import Metrics
 from api.problems import HANDLERS
 from api.requests import ApiRequest, Services
 from api.stopping import stop_event
+from api.tokens import Askers
 from api.webhooks import routes as webhooks
 from ledger.database import Database
 from ledger.settings import Settings
@@ -74,15 +75,18 @@ class Service(Litestar):
 
     edges: Edges
 
+    @cached_property
+    def _logged(self) -> Callable[[Any, Any, Any], Awaitable[None]]:
+        conditioned = partial(conditions.conditioned, super().__call__)
+        return partial(logging.served, partial(self.edges.answer, conditioned))
+
     async def __call__(
         self, scope: Scope | LifeSpanScope, receive: Receive | LifeSpanReceive, send: Send | LifeSpanSend
     ) -> None:
-        if scope["type"] != ScopeType.HTTP:
-            await super().__call__(scope, receive, send)
+        if scope["type"] == ScopeType.HTTP:
+            await self._logged(scope, receive, send)
         else:
-            inner = partial(conditions.conditioned, super().__call__)
-            app = partial(self.edges.answer, inner)
-            await logging.served(app, cast(HTTPScope, scope), cast(Receive, receive), cast(Send, send))
+            await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -98,6 +102,7 @@ def create_app(
     `metrics`: those that `writers` tells of its work, if it does.
     """
     metrics = metrics or Metrics()
+    limits, askers = Limits(settings.rate_limit), Askers(database)
     service = Service(
         [*API, *problem_pages.ROUTES, *docs.ROUTES],
         request_class=ApiRequest,
@@ -105,7 +110,7 @@ def create_app(
         lifespan=[stop_event, *lifespan],
         state=State(
             {
-                "services": Services(database, writers, settings, notary_of(settings), Limits(settings.rate_limit)),
+                "services": Services(database, writers, settings, notary_of(settings), limits, askers),
                 "metrics": metrics,
             }
         ),

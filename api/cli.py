@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from api import cli_keeping, demo, serving, tokens
+from api import cli_keeping, serving, tokens
 from api.cli_tools import DATA, bar, read_settings, with_connection
 from api.simulation.command import simulate
 from ledger.database import Connection
@@ -99,6 +99,8 @@ def demo_(host: str, port: int, data: Path | None) -> None:
       skuggbok demo
       skuggbok demo --port 8080 --data ./data
     """
+    from api import demo  # with a client, which no other command needs
+
     # What is printed for people must not drown in a line for each request; SKUGGBOK_LOG brings them back.
     settings = read_settings(data, quiet="SKUGGBOK_LOG" not in os.environ)
 

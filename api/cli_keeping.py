@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import IO
 
 import click
-import segno
 
 from api import serving
 from api.cli_tools import DATA, bar, read_settings, with_connection, with_database
@@ -54,6 +53,8 @@ def checkpoint(larp: str, svg: Path | None, key: bool, data: Path | None) -> Non
         click.echo(issued)
         return
     if svg is not None:
+        import segno  # not before it is needed: it takes longer to import than to draw
+
         segno.make(issued.note, error="m", encoding="utf-8", micro=False).save(str(svg), kind="svg", scale=4)
     click.echo(issued.note, nl=False)
     click.echo(f"It is checked with the key {issued.verifier}", err=True)

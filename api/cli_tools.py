@@ -1,14 +1,13 @@
 """What the commands share: their options, the settings, the database, and how they show that they are at work."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from api import logging, serving
 from ledger import settings as environment
@@ -71,8 +70,14 @@ def with_connection(settings: Settings, work: Callable[[Connection], Awaitable[T
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on a terminal; elsewhere nothing but the result is printed."""
-    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    # Not before they are needed: they take longer to import than some commands take.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, of: progress.update(task, completed=done, total=of)

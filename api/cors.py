@@ -25,8 +25,10 @@ class Cors:
 
     def preflight(self, scope: HTTPScope) -> Headers | None:
         """The answer to a browser that asks whether a page may; None if this is no such question, or if it may not."""
+        if scope["method"] != "OPTIONS":
+            return None
         headers = dict(scope["headers"])
-        if scope["method"] != "OPTIONS" or b"access-control-request-method" not in headers:
+        if b"access-control-request-method" not in headers:
             return None
         if headers.get(b"origin") not in self._origins:
             return None

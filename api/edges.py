@@ -98,11 +98,12 @@ def _is_event_stream(headers: list[tuple[bytes, bytes]]) -> bool:
 def _patiently(scope: HTTPScope, receive: Receive) -> Callable[[], Awaitable[Any]]:
     """`receive`, but a body must come at some pace. It raises RequestTimeout."""
     of_lines = any(name == b"content-type" and value.startswith(_LINES) for name, value in scope["headers"])
-    is_whole, left_s = False, LINES_PATIENCE_S if of_lines else BODY_PATIENCE_S
+    left_s = LINES_PATIENCE_S if of_lines else BODY_PATIENCE_S
+    state = scope["state"]
 
     async def receiving() -> Any:
-        nonlocal is_whole, left_s
-        if is_whole:  # what is waited for now is the end of the connection
+        nonlocal left_s
+        if state.get("is_whole"):  # it is here; what is waited for after it is the end of the connection
             return await receive()
         begun = time.perf_counter()
         try:
@@ -110,7 +111,7 @@ def _patiently(scope: HTTPScope, receive: Receive) -> Callable[[], Awaitable[Any
                 message: Any = await receive()
         except TimeoutError:
             raise RequestTimeout("the body came too slowly: the connection is better, or the body smaller") from None
-        is_whole = not message.get("more_body")
+        state["is_whole"] = not message.get("more_body")
         if not of_lines:
             left_s += len(message.get("body", b"")) / BODY_BYTES_PER_S_MIN - (time.perf_counter() - begun)
         return message

@@ -3,6 +3,7 @@
 stdout is for what people should read. Exceptions are logged by class and place: their messages may quote values.
 """
 
+import json
 import logging
 import re
 import secrets
@@ -11,6 +12,7 @@ import time
 import traceback
 from typing import Any, Literal
 
+import msgspec
 import structlog
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Send
@@ -28,6 +30,8 @@ _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosni
 
 log = structlog.get_logger()
 
+_encode = msgspec.json.Encoder(enc_hook=repr).encode
+
 
 # ---- the form of the lines ----
 
@@ -41,7 +45,7 @@ def configure(level: Level) -> None:
         structlog.processors.ExceptionRenderer(_where),
     ]
     structlog.configure(
-        processors=[*before, structlog.processors.JSONRenderer()],
+        processors=[*before, structlog.processors.JSONRenderer(_json)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
@@ -49,10 +53,18 @@ def configure(level: Level) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            processors=[_plain, structlog.processors.JSONRenderer()], foreign_pre_chain=before
+            processors=[_plain, structlog.processors.JSONRenderer(_json)], foreign_pre_chain=before
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+
+
+def _json(line: EventDict, **_: Any) -> str:
+    """In a tenth of the time that the standard library takes, which a line for each request is worth."""
+    try:
+        return _encode(line).decode()
+    except UnicodeEncodeError:  # the name of a folder need not be Unicode
+        return json.dumps(line, default=repr)
 
 
 def _plain(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
@@ -102,11 +114,12 @@ async def served(app: ASGIApp, scope: HTTPScope, receive: Receive, send: Send) -
             message["body"] = b""
         await send(message)
 
-    with structlog.contextvars.bound_contextvars(request_id=id_):
-        try:
-            await app(scope, receive, sending)
-        finally:
-            _tell(scope, status, time.perf_counter() - started)
+    bound = structlog.contextvars.bind_contextvars(request_id=id_)
+    try:
+        await app(scope, receive, sending)
+    finally:
+        _tell(scope, status, time.perf_counter() - started)
+        structlog.contextvars.reset_contextvars(**bound)
 
 
 def _methods(scope: HTTPScope) -> bytes:
@@ -125,6 +138,8 @@ def _given_id(scope: HTTPScope) -> str | None:
 
 def _tell(scope: HTTPScope, status: int, seconds: float) -> None:
     """`route` is the template of the path, null for a path that there is none for. `status` 0: nobody was answered."""
+    if not log.is_enabled_for(logging.INFO):
+        return
     asker = scope.get("auth")
     who = {"larp": asker.larp, "role": asker.role, "token": asker.token} if isinstance(asker, Asker) else {}
     log.info(

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from api.access import Access, Check, admit
 from api.requests import ApiRequest
+from api.responses import JsonResponse
 from ledger.errors import IdempotencyMismatch, Malformed, Refused, StalePosition
 from ledger.messages import Role
 
@@ -103,6 +104,7 @@ def writes(
     return (post if method == "POST" else patch)(
         BASE + path,
         status_code=201,
+        response_class=JsonResponse,
         before_request=_admission(operation, has_body=True),
         opt={"operation": operation},
     )

@@ -60,27 +60,22 @@ class Protocol(HttpToolsProtocol):
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
+        super().data_received(data)
         if self._head is None and self._is_answered:
             self._expect_head()  # also while the rest of a body comes that was refused already
-        super().data_received(data)
         if self._in_head:  # the parser keeps a header until it is complete, however long it gets
-            self._count(len(data))
-            if self._is_too_long:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_MAX:
                 self._refuse(_too_long())
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        self._require_room(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._require_room(len(name) + len(value))
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES_MAX:
+            self._is_too_long = True
+            raise _TooMuch  # which the parser hands on as an error of its own
         _cancel(self._head)
         self._head = None
         self._in_head = False
@@ -89,6 +84,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body = False
+        self.scope["state"]["is_whole"] = True
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -110,16 +106,6 @@ class Protocol(HttpToolsProtocol):
             self._refuse(RequestTimeout("the headers came too slowly"))
         else:  # there is no request that could be answered
             self.transport.close()
-
-    def _count(self, more: int) -> None:
-        self._head_bytes += more
-        self._is_too_long |= self._head_bytes > HEAD_BYTES_MAX
-
-    def _require_room(self, more: int) -> None:
-        """Raises _TooMuch, which the parser hands on as an error of its own."""
-        self._count(more)
-        if self._is_too_long:
-            raise _TooMuch
 
     # ---- what is refused before there is a request ----
 

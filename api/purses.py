@@ -8,6 +8,7 @@ from api.answers import Items, listed
 from api.as_of import AsOf, AsOfPage, moment
 from api.operations import reads
 from api.requests import ApiRequest
+from api.responses import JsonResponse
 from ledger.errors import Forbidden, Malformed, UnknownCharacter, UnknownPosition
 from projections import as_of, queries
 from projections.queries import Order, Purse, StatementRow
@@ -66,7 +67,7 @@ async def get_purse(request: ApiRequest) -> Response[Purse]:
             purse = await as_of.purse(connection, then, character)
         else:
             purse = await queries.purse(connection, request.slug_of_larp, character)
-    return Response(purse, headers=conditions.position_tag(purse.position))
+    return JsonResponse(purse, headers=conditions.position_tag(purse.position))
 
 
 @reads(

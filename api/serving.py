@@ -1,6 +1,7 @@
 """Running the service: its database, its schema, the application under uvicorn, and an end that loses nothing."""
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -10,7 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-import httpx
 import psycopg
 import structlog
 import uvicorn
@@ -36,6 +36,8 @@ log = structlog.get_logger()
 
 GRACE_S = 10
 """How long running requests may go on after the signal to stop."""
+GARBAGE = 10_000
+"""How many objects more there may be before it is looked which of them are garbage: requests under way are many."""
 BACKLOG = 2048
 """Connections that the system holds until they are accepted."""
 
@@ -151,6 +153,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        gc.freeze()  # what is there by now stays: searching it for garbage again and again halts all requests
+        gc.set_threshold(GARBAGE)
         self.answering.set()
 
 
@@ -218,7 +222,7 @@ async def _once_ready(server: uvicorn.Server, serving: asyncio.Task[None], work:
     with suppress(asyncio.CancelledError):
         try:
             await working
-        except httpx.TransportError:
+        except Exception:  # a request to a service that stops may fail in any way
             if not server.should_exit:
                 raise
 

@@ -4,11 +4,12 @@ A token belongs to one LARP and has one role; an admin's belongs to none. It can
 request looks it up, so that a revoked one is refused from the next request on, in every process.
 """
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -18,7 +19,8 @@ from msgspec import Meta, Struct
 from psycopg.rows import class_row
 
 from ledger import sql
-from ledger.database import Connection
+from ledger.arrays import Byteas
+from ledger.database import Connection, Database
 from ledger.errors import IdempotencyMismatch, Malformed, NotFound, UnknownCharacter, UnknownLarp
 from ledger.messages import Actor, Command, Instant, Name, Role, Slug, in_utc
 from ledger.settings import Settings
@@ -75,11 +77,46 @@ def hash_of(token: bytes) -> bytes:
     return hashlib.sha256(token).digest()
 
 
-async def find(connection: Connection, token: bytes) -> Asker | None:
-    """Who shows `token`; None if it is unknown, expired or revoked."""
-    async with connection.cursor(row_factory=class_row(Asker)) as cursor:
-        await cursor.execute(SQL["find"], {"hash": hash_of(token)})
-        return await cursor.fetchone()
+async def find(connection: Connection, hashes: Iterable[bytes]) -> Mapping[bytes, Asker]:
+    """Who shows the tokens with these hashes. Those that are unknown, expired or revoked are left out."""
+    cursor = await connection.numbered.execute(SQL["find"], [Byteas(hashes)], prepare=True, binary=True)
+    return {hash_: Asker(*who) for hash_, *who in await cursor.fetchall()}
+
+
+class Askers:
+    """Who shows a token, looked up for each request after it came.
+
+    Requests that come while a query is on its way share the next one, so that many at once cost little more than one.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[tuple[bytes, asyncio.Future[Asker | None]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def of(self, hash_: bytes) -> Asker | None:
+        """None if the token with this hash is unknown, expired or revoked. Raises Unavailable."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Asker | None] = loop.create_future()
+        self._waiting.append((hash_, answer))
+        if self._running is None or self._running.done():
+            self._running = loop.create_task(self._look_up())
+        return await answer
+
+    async def _look_up(self) -> None:
+        while self._waiting:
+            asked, self._waiting = self._waiting, []
+            try:
+                async with self._database.connection() as connection:
+                    found = await find(connection, {hash_ for hash_, _ in asked})
+            except Exception as error:  # whoever waits must hear of any fault at all: nobody else would tell them
+                for _, answer in asked:
+                    if not answer.done():
+                        answer.set_exception(error)
+            else:
+                for hash_, answer in asked:
+                    if not answer.done():  # whoever asked may be gone
+                        answer.set_result(found.get(hash_))
 
 
 async def is_valid(connection: Connection, id_: str) -> bool:

@@ -1,10 +1,10 @@
 -- Tokens: who may ask. Only hashes are kept.
 
 -- name: find
--- Who shows a token, if it is valid now.
-SELECT token.id AS token, token.role, larp.slug AS larp, token.character
+-- Who shows some tokens, of those that are valid now.
+SELECT token.hash, token.id, token.role, larp.slug, token.character
 FROM skuggbok.token LEFT JOIN skuggbok.larp USING (larp)
-WHERE token.hash = %(hash)s
+WHERE token.hash = ANY ($1)
   AND token.revoked_at IS NULL AND (token.expires_at IS NULL OR token.expires_at > now());
 
 -- name: larp

@@ -2,20 +2,21 @@
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from api import logging, serving, tokens
-from api.simulation.weekend import Plan
-from api.simulation.weekend import simulate as simulate_weekend
 from ledger import settings as environment
+
+if TYPE_CHECKING:
+    from api.simulation.weekend import Plan
 
 LINES = 10
 """How many lines tell of the progress where there is no terminal."""
@@ -63,6 +64,8 @@ def simulate(
       skuggbok simulate --data ./data --actions 2000
       skuggbok simulate --url http://127.0.0.1:8000 --token skb_... --rate 20 --tables 12 --characters 80
     """
+    from api.simulation.weekend import Plan  # the bots, which no other command needs
+
     plan = Plan(seed=seed, larp=larp, tables=tables, characters=characters, hours=hours, actions=actions, rate=rate)
     if url is not None:
         if token is None:
@@ -72,7 +75,7 @@ def simulate(
     _with_own_service(data, plan)
 
 
-def _with_own_service(data: Path | None, plan: Plan) -> None:
+def _with_own_service(data: Path | None, plan: "Plan") -> None:
     settings = serving.data_dir_or(environment.read(), data)
     # A line for each request would drown what is printed for people; SKUGGBOK_LOG brings them back.
     logging.configure(settings.log if "SKUGGBOK_LOG" in os.environ else "warning")
@@ -86,7 +89,9 @@ def _with_own_service(data: Path | None, plan: Plan) -> None:
     serving.run(settings, "127.0.0.1", 0, play, stays=False)
 
 
-async def _simulate(url: str, token: str, plan: Plan) -> None:
+async def _simulate(url: str, token: str, plan: "Plan") -> None:
+    from api.simulation.weekend import simulate as simulate_weekend
+
     with _progress() as progress:
         summary = await simulate_weekend(url, token, plan, progress)
     click.echo(summary.told())
@@ -96,12 +101,14 @@ async def _simulate(url: str, token: str, plan: Plan) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal, a line now and then elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield _Lines().tell
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("Simulating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Simulating", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
 

@@ -5,6 +5,7 @@ import time
 import httpx
 import pytest
 from litestar import Litestar
+from msgspec import structs
 
 from api import limits
 from api.errors import RateLimited
@@ -28,10 +29,7 @@ class Clock:
 def clock(app: Litestar) -> Clock:
     """The limits of the application go by it, and are low."""
     made = Clock()
-    services = app.state.services
-    app.state.services = type(services)(
-        services.database, services.writers, services.settings, services.notary, Limits(RATE, made)
-    )
+    app.state.services = structs.replace(app.state.services, limits=Limits(RATE, made))
     return made
 
 

@@ -3,12 +3,14 @@
 import asyncio
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 
 import pytest
 
 from api import tokens
 from api.app import create_app
-from ledger.database import Database
+from ledger.database import Connection, Database
+from ledger.errors import Unavailable
 from ledger.journal import Journals
 from ledger.settings import Settings
 from ledger.writer import Writers
@@ -96,8 +98,8 @@ async def test_the_first_admin_token_is_made_by_one_of_many_processes(database: 
     async with database.connection() as connection:
         cursor = await connection.execute("SELECT count(*) FROM skuggbok.token")
         assert await cursor.fetchone() == (1,)
-        asker = await tokens.find(connection, (made[0] if made else "a-token-that-somebody-chose").encode())
-    assert asker is not None
+        hash_ = tokens.hash_of((made[0] if made else "a-token-that-somebody-chose").encode())
+        asker = (await tokens.find(connection, [hash_]))[hash_]
     assert (asker.role, asker.larp) == ("admin", None)
     assert await start() is None, "and once only"
 
@@ -119,3 +121,74 @@ async def test_a_time_that_utc_does_not_have_is_malformed(api: Api) -> None:
         answer = await api.call("POST", f"{NORTH}/tokens", "organiser", body)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/expires_at")
     assert (await api.call("GET", f"{NORTH}/tokens", "organiser")).status_code == 200
+
+
+async def test_tokens_that_come_at_once_are_looked_up_together_each_for_itself(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[int]()
+
+    async def counted(connection: Connection, hashes: Iterable[bytes]) -> Mapping[bytes, tokens.Asker]:
+        asked.append(len(list(hashes)))
+        return await find(connection, hashes)
+
+    find = tokens.find
+    monkeypatch.setattr(tokens, "find", counted)
+    api.tokens["nobody"] = "skb_nobodys"
+    whose = ["organiser", "alva", "nobody", "berit", "tool", "organiser", None] * 5
+    answers = await asyncio.gather(*(api.call("GET", f"{NORTH}/purses/alva", who) for who in whose))
+    statuses = {"nobody": 401, None: 401, "berit": 403}
+    assert [answer.status_code for answer in answers] == [statuses.get(who, 200) for who in whose]
+    assert len(asked) < 10, "and not once a request"
+    assert max(asked) == 5, "each token once, however many show it"
+
+
+async def test_a_lookup_answers_nobody_who_came_after_it_began(
+    api: Api, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was revoked meanwhile is looked up again."""
+    found, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(connection: Connection, hashes: Iterable[bytes]) -> Mapping[bytes, tokens.Asker]:
+        rows = await find(connection, hashes)
+        found.set()
+        await go_on.wait()
+        return rows
+
+    find = tokens.find
+    monkeypatch.setattr(tokens, "find", slow)
+    made = await _made_tool(database)
+    askers, hash_ = tokens.Askers(database), tokens.hash_of(made.token.encode())
+    before = asyncio.create_task(askers.of(hash_))
+    await found.wait()
+    async with database.connection() as connection:
+        await tokens.revoke(connection, "north", made.id, admins=False)
+    after = asyncio.create_task(askers.of(hash_))
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await before is not None
+    assert await after is None
+
+
+async def test_a_fault_of_a_lookup_is_heard_by_all_who_wait_and_by_nobody_else(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> Mapping[bytes, tokens.Asker]:
+        raise Unavailable("the database is away", 1)
+
+    made = await _made_tool(database)
+    askers, hash_ = tokens.Askers(database), tokens.hash_of(made.token.encode())
+    with monkeypatch.context() as patched:
+        patched.setattr(tokens, "find", away)
+        waiting = [asyncio.create_task(askers.of(hash_)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        heard = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(each) for each in heard] == [asyncio.CancelledError, Unavailable, Unavailable]
+    assert await askers.of(hash_) is not None
+
+
+async def _made_tool(database: Database) -> tokens.MadeToken:
+    async with database.connection() as connection:
+        made, _ = await tokens.create(connection, "north", tokens.NewToken(role="tool", label="x"))
+    return made
