@@ -1,13 +1,14 @@
-# Skuggbok: `make run` and `make test` set up what they need. PYTHON names a Python 3.11 or newer.
+# Skuggbok: `make run`, `make test` and `make bench` set up what they need. PYTHON names a Python 3.11 or newer.
 
 PYTHON ?= python3
 VENV ?= .venv
+VENV_BENCH ?= .venv-bench
 DATA ?= data
 PORT ?= 8000
 BIN := $(VENV)/bin
 LOCKS := deploy/requirements
 
-.PHONY: help run serve test check lock clean
+.PHONY: help run serve test check bench lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -26,15 +27,23 @@ check: $(VENV)/.test ## format, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+bench: ## measure it beside its peers, in an environment of its own (BENCH="--only contest" and the like)
+	@$(MAKE) --no-print-directory VENV="$(VENV_BENCH)" "$(VENV_BENCH)/.bench"
+	@exec $(VENV_BENCH)/bin/python -m tests.bench $(BENCH)
+
 lock: ## choose the newest versions that pyproject.toml allows
 	$(BIN)/pip install --quiet "uv>=0.9"
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --python-version 3.11 \
 		pyproject.toml --group build -o $(LOCKS)/service.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --python-version 3.11 \
 		pyproject.toml --group build --group test -o $(LOCKS)/test.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --python-version 3.11 \
+		pyproject.toml --group build --group bench -o $(LOCKS)/bench.txt
+	if command -v npm >/dev/null; then cd tests/bench && rm -f package-lock.json \
+		&& npm install --silent --package-lock-only --no-audit --no-fund; fi
 
 clean: ## remove the environment and caches; data stay
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV_BENCH) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -53,3 +62,11 @@ $(VENV)/.test: $(VENV)/.service $(LOCKS)/test.txt
 	@echo "Installing what the tests need ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(LOCKS)/test.txt
 	@touch $@
+
+$(VENV)/.bench: $(VENV)/.service $(LOCKS)/bench.txt tests/bench/package-lock.json tests/bench/.npmrc
+	@echo "Installing the peers ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(LOCKS)/bench.txt
+	@mkdir -p $(VENV)/npm && cp tests/bench/package.json tests/bench/package-lock.json tests/bench/.npmrc $(VENV)/npm
+	@if command -v npm >/dev/null; then cd $(VENV)/npm && npm ci --silent --no-audit --no-fund --ignore-scripts; \
+		else echo "Without node, the peers that come by npm are not measured."; fi
+	@if command -v npm >/dev/null; then touch $@; fi
