@@ -87,6 +87,11 @@ class KeyUsed(Exception):
     """An idempotency key of a batch was used before. Nothing of the batch was written."""
 
 
+def may_be_recorded(error: Exception) -> bool:
+    """Whether an append that failed so may be committed all the same: the server did not say that it refused it."""
+    return isinstance(error, psycopg.OperationalError) or (isinstance(error, psycopg.Error) and error.sqlstate is None)
+
+
 class Journal:
     """The journal of one LARP. `larp` is its number in the database."""
 

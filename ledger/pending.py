@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import secrets
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -58,10 +59,11 @@ class Pending:
             return [request.position] if isinstance(request, purses.Reverse) else []
         return [each.position for each in request.requests if isinstance(each, purses.Reverse)]
 
-    def hash_key(self, secret_key: bytes) -> None:
-        """Make `once` of the key, if there is one."""
+    def hashed_key(self, secret_key: bytes) -> Once | None:
+        """`once`, which is made of the key at the first time; None if there is none."""
         if self.sent.key is not None and self.once is None:
             self.once = _once(secret_key, self.sent.actor.token, self.sent.key, self.sent.said)
+        return self.once
 
     def kept(self) -> Kept | None:
         """What is kept of the attempt under the key, if there is one."""
@@ -78,6 +80,12 @@ class Pending:
     def fail(self, error: Exception) -> None:
         if not self.answer.done():
             self.answer.set_exception(error)
+
+
+def not_tried(batch: Sequence[Pending]) -> None:
+    """The last attempt recorded nothing for certain."""
+    for pending in batch:
+        pending.tried.pop()
 
 
 def _once(secret_key: bytes, token: str, key: str, said: bytes) -> Once:

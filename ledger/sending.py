@@ -55,7 +55,8 @@ class Attempt:
     def __init__(self, book: Book, originals: Mapping[int, Recorded]) -> None:
         self.fork = book.fork()
         self.secrets: list[tuple[int, Secret]] = []
-        self._originals = originals
+        self._originals = dict(originals)
+        """And those of this attempt itself, which may be reversed in it."""
 
     def carry_out(self, sent: Sent, entropy: bytes) -> Carried:
         """Decide and apply. Raises a Refused, and then the fork is as it was."""
@@ -100,6 +101,8 @@ class Attempt:
             raise DiceInBatch("what the dice show would decide whether all is carried out: send this action alone")
         fork.keep(decision.secrets)
         applied = tuple(fork.apply(_recorded(fork, draft, actor, at)) for draft in decision.drafts)
+        for each in applied:
+            self._originals[each.recorded.position] = each.recorded
         if decision.secrets:
             self.secrets += _placed(decision.secrets, applied)
         return applied

@@ -44,11 +44,12 @@ class Turn:
     def applied(self) -> list[Applied]:
         return [applied for pending in self.batch for applied in pending.attempt.applied]
 
-    def decide(self, commands: Sequence[Pending]) -> None:
-        """One after the other. A refusal changes nothing for the next."""
+    def decide(self, commands: Sequence[Pending], secret_key: bytes) -> None:
+        """One after the other. A refusal changes nothing for the next. `secret_key`: for the idempotency keys."""
         self.batch += commands
         self.keys |= {pending.key for pending in commands if pending.key is not None}
         for pending in commands:
+            pending.hashed_key(secret_key)
             pending.refusal, pending.attempt = None, Carried()
             try:
                 pending.attempt = self._attempt.carry_out(pending.sent, pending.entropy)

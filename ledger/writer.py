@@ -11,16 +11,17 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
+import psycopg
 import structlog
 
 from ledger import purses, snapshot
 from ledger.book import Book, Request
 from ledger.database import Connection
-from ledger.errors import IdempotencyMismatch, Refused, Unavailable
-from ledger.journal import Batch, Journal, Journals, KeyUsed
+from ledger.errors import IdempotencyMismatch, ProjectionHalted, Refused, Unavailable
+from ledger.journal import Batch, Journal, Journals, KeyUsed, may_be_recorded
 from ledger.messages import Actor
 from ledger.observing import Observer, Unobserved
-from ledger.pending import Pending, Receipt
+from ledger.pending import Pending, Receipt, not_tried
 from ledger.sending import Carried, Sent
 from ledger.turn import Turn
 
@@ -122,6 +123,7 @@ class LarpWriter:
         while batch:
             try:
                 await self._write(batch)
+                assert all(pending.answer.done() for pending in batch), "whoever waits is answered"
                 return
             except Unavailable as error:
                 if asyncio.get_running_loop().time() > deadline:
@@ -151,6 +153,8 @@ class LarpWriter:
 
     async def _write(self, batch: Sequence[Pending]) -> None:
         """Answer every command of the batch, or raise. Raises Unavailable when the connection breaks."""
+        if self._ahead is not None and self._ahead.batch is not batch:  # it is not its turn yet
+            self._drop_ahead()
         ahead, self._ahead = self._ahead, None
         if self._journal is None:
             try:
@@ -163,7 +167,8 @@ class LarpWriter:
         async with self._database.connection() as connection:
             if self._book is None:
                 for pending in self._unsure:  # the Book went with a fault: what was sent cannot be recognised any more
-                    pending.fail(Unavailable("whether it was recorded is not known: look before you send it again"))
+                    if pending.tried:
+                        pending.fail(Unavailable("whether it was recorded is not known: look before you send it again"))
                 begun = time.perf_counter()
                 self._book = await journal.load(connection)
                 self._observer.book_loaded(self._slug, time.perf_counter() - begun)
@@ -209,18 +214,14 @@ class LarpWriter:
         for begin in range(0, len(open_), YIELD_EVERY):
             if begin:
                 await asyncio.sleep(0)
-            turn.decide(self._keyed(open_[begin : begin + YIELD_EVERY]))
+            turn.decide(open_[begin : begin + YIELD_EVERY], self._secret_key)
         return turn
-
-    def _keyed(self, batch: Sequence[Pending]) -> Sequence[Pending]:
-        for pending in batch:
-            pending.hash_key(self._secret_key)
-        return batch
 
     async def _answer_known(self, connection: Connection, journal: Journal, batch: Sequence[Pending]) -> None:
         """Answer those whose key was used before with what came of it then. Nobody but us can use it meanwhile:
         a receipt is written with a move of the head, which would make our append fail."""
-        keyed = {pending.once: pending for pending in self._keyed(batch) if pending.once and not pending.answer.done()}
+        open_ = [pending for pending in batch if not pending.answer.done()]
+        keyed = {once: pending for pending in open_ if (once := pending.hashed_key(self._secret_key)) is not None}
         if not keyed:
             return
         known = await journal.receipts(connection, list(keyed))
@@ -242,6 +243,9 @@ class LarpWriter:
         try:
             await self._look_ahead(turn, writing)
             appended = await writing
+        except BaseException:
+            await asyncio.wait([writing])  # the connection is not given back before
+            raise
         finally:
             if not appended:
                 self._drop_ahead()
@@ -256,7 +260,7 @@ class LarpWriter:
     async def _look_ahead(self, before: Turn, writing: asyncio.Task[bool]) -> None:
         """Decide what waits and what comes in, for as long as the turn before is being written."""
         turn = self._ahead = Turn(before.fork)
-        turn.keys |= before.keys
+        turn.keys = {pending.key for pending in before.batch if pending.key is not None}
         writing.add_done_callback(self._wake)
         while not writing.done() and self._ahead is turn and len(turn.batch) < BATCH_MAX:
             if self._decide_ahead(turn):
@@ -281,7 +285,7 @@ class LarpWriter:
                 taken.add(pending.key)
             batch.append(self._waiting.popleft())
         try:
-            turn.decide(self._keyed(batch))
+            turn.decide(batch, self._secret_key)
         except Exception:  # it will be met again in its own turn, where it can be told
             self._drop_ahead()
         return bool(batch)
@@ -306,13 +310,14 @@ class LarpWriter:
         begun, appended = time.perf_counter(), False
         try:
             appended = await journal.append(connection, batch)
-        except KeyUsed:
-            _not_tried(accepted)
+        except (KeyUsed, ProjectionHalted, psycopg.Error) as error:
+            if not may_be_recorded(error):
+                not_tried(accepted)
             raise
         if appended:
             self._observer.batch_written(self._slug, len(accepted), len(applied), time.perf_counter() - begun)
         else:
-            _not_tried(accepted)
+            not_tried(accepted)
         return appended
 
     def _confirm(self, turn: Turn) -> None:
@@ -386,9 +391,3 @@ class Writers:
     async def close(self) -> None:
         for writer in self._writers.values():
             await writer.close()
-
-
-def _not_tried(batch: Sequence[Pending]) -> None:
-    """The last attempt recorded nothing for certain."""
-    for pending in batch:
-        pending.tried.pop()

@@ -10,7 +10,7 @@ import structlog
 
 from ledger import purses
 from ledger.database import Database
-from ledger.errors import InsufficientFunds
+from ledger.errors import InsufficientFunds, ProjectionHalted, UnknownPosition
 from ledger.journal import Journals
 from ledger.pending import Receipt
 from ledger.sending import Attempt, Carried, Sent
@@ -188,3 +188,51 @@ async def test_a_lost_connection_loses_nothing_that_was_decided_ahead(
             )
     assert [(await first).position, (await second).position] == [7, 8]
     assert await rows(database_url, "SELECT count(*) FROM skuggbok.event") == [(8,)]
+
+
+def failing_at(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
+    """Deciding a transfer of this amount is a fault of ours."""
+    carry_out = Attempt.carry_out
+
+    def failing(attempt: Attempt, sent: Sent, entropy: bytes) -> Carried:
+        if isinstance(sent.request, purses.Transfer) and sent.request.amount == amount:
+            raise ZeroDivisionError
+        return carry_out(attempt, sent, entropy)
+
+    monkeypatch.setattr(Attempt, "carry_out", failing)
+
+
+@pytest.mark.parametrize("faulty", [1, 5, 19, 25, 40])
+async def test_whoever_waits_behind_a_fault_is_answered_in_order(
+    writers: Writers, monkeypatch: pytest.MonkeyPatch, faulty: int
+) -> None:
+    """Many at once go in halves; singly, those behind must not overtake."""
+    await founded(writers, krona=10_000)
+    failing_at(monkeypatch, faulty)
+    told = await asyncio.gather(*(send(writers, transfer(amount)) for amount in range(1, 41)), return_exceptions=True)
+    assert [type(each) for each in told].count(ZeroDivisionError) == 1
+    assert isinstance(told[faulty - 1], ZeroDivisionError)
+    assert [each.position for each in told if isinstance(each, Receipt)] == list(range(7, 46))
+
+
+async def test_whoever_waits_beside_what_a_projection_cannot_apply_is_answered(
+    writers: Writers, database_url: str
+) -> None:
+    """The database refused it: nothing is uncertain, for nobody."""
+    await founded(writers, krona=10_000)
+    async with await psycopg.AsyncConnection.connect(database_url) as superuser:
+        await superuser.execute("ALTER TABLE skuggbok.entry ADD CONSTRAINT unlucky CHECK (change <> 13) NOT VALID")
+    told = await asyncio.gather(*(send(writers, transfer(amount)) for amount in range(1, 41)), return_exceptions=True)
+    assert [amount for amount, each in enumerate(told, start=1) if not isinstance(each, Receipt)] == [13]
+    assert isinstance(told[12], ProjectionHalted)
+    assert [each.position for each in told if isinstance(each, Receipt)] == list(range(7, 46))
+
+
+async def test_what_waits_may_reverse_what_waits_before_it(writers: Writers, database_url: str) -> None:
+    await founded(writers)
+    first, reversal = send(writers, transfer(5)), send(writers, purses.Reverse(position=7, reason="mistyped"))
+    too_early = send(writers, purses.Reverse(position=9, reason="not there yet"))
+    assert [(await first).position, (await reversal).position] == [7, 8]
+    with pytest.raises(UnknownPosition):
+        await too_early
+    assert await balance(database_url, "purse/c0") == 100
