@@ -49,6 +49,7 @@ class Protocol(HttpToolsProtocol):
         self._in_head = False
         self._in_body = False
         self._head_bytes = 0
+        self._bodiless_bytes = 0
         self._is_too_long = False
         self._head: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
@@ -60,7 +61,10 @@ class Protocol(HttpToolsProtocol):
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
+        self._bodiless_bytes += len(data)
         super().data_received(data)
+        if self._in_body and self._bodiless_bytes > HEAD_BYTES_MAX:  # trailers or lengths of chunks without end
+            self._refuse(_too_long())
         if self._head is None and self._is_answered:
             self._expect_head()  # also while the rest of a body comes that was refused already
         if self._in_head:  # the parser keeps a header until it is complete, however long it gets
@@ -80,7 +84,15 @@ class Protocol(HttpToolsProtocol):
         self._head = None
         self._in_head = False
         super().on_headers_complete()
-        self._in_body = True
+        self._in_body, self._bodiless_bytes = True, 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # nobody asks for what stands behind a body
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._bodiless_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._in_body = False

@@ -29,6 +29,8 @@ SQL = sql.load("api", "tokens.sql")
 
 PREFIX = "skb_"
 TOKEN_BYTES = 32
+GATHER_S = 0.002
+"""Where some have come while tokens were looked up, so long is waited for more of them before the next look."""
 _ADMIN_LOCK = 0x736B6274  # "skbt": the key of the advisory lock
 _FIRST_ADMIN = "first admin"
 
@@ -117,6 +119,8 @@ class Askers:
                 for hash_, answer in asked:
                     if not answer.done():  # whoever asked may be gone
                         answer.set_result(found.get(hash_))
+            if self._waiting:
+                await asyncio.sleep(GATHER_S)
 
 
 async def is_valid(connection: Connection, id_: str) -> bool:

@@ -101,6 +101,44 @@ async def test_a_head_of_any_length_is_not_read(port: int, head: bytes) -> None:
     assert (status, said["code"]) == (431, "headers_too_large")
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [b"x: a\r\n" * 400_000, b"x: " + b"a" * 2_000_000],
+    ids=["many trailers", "a trailer without end"],
+)
+async def test_what_stands_behind_a_body_is_not_read_without_end(port: int, api: Api, tail: bytes) -> None:
+    before = await api.head()
+    assert b" 201 " not in await answered(port, grant(api, tail))
+    assert await api.head() == before, "its body never ended"
+
+
+async def test_a_trailer_is_no_header(port: int, api: Api) -> None:
+    answer = await answered(port, grant(api, b'if-match: "999"\r\n\r\n'))
+    assert answer.startswith(b"HTTP/1.1 201 "), "what stands behind a body is no condition"
+
+
+def grant(api: Api, trailers: bytes) -> bytes:
+    """A grant whose body comes in chunks, with something behind it."""
+    body = b'{"to":"alva","asset":"krona","amount":1}'
+    head = (
+        f"POST {NORTH}/grants HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {api.tokens['organiser']}\r\n"
+        "content-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    return head.encode() + b"%x\r\n%b\r\n0\r\n" % (len(body), body) + trailers
+
+
+async def answered(port: int, request: bytes) -> bytes:
+    """All that comes before the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(request)
+        return await asyncio.wait_for(reader.read(), DEADLINE_S)
+    except ConnectionError:
+        return b""  # it was closed with something still on its way
+    finally:
+        writer.close()
+
+
 async def test_what_is_no_http_is_a_problem(port: int) -> None:
     status, said = await sent(port, b"nonsense\r\n\r\n")
     assert (status, said["code"]) == (400, "malformed")
