@@ -14,7 +14,7 @@ RATIO_MIN = 0.8
 
 
 def measured(place: Place, ours: Server, bare: Server, world: World, options: Options) -> Sequence[Line]:
-    """`head`: where the journal ends; the past that is asked for is half of it."""
+    """The past that is asked for is half of the journal."""
     with asking(ours, world.organiser) as client:
         then = client.get(world.below).raise_for_status().json()["position"] // 2
     kinds: Sequence[tuple[str, str, str]] = (

@@ -23,33 +23,29 @@ class Run(Struct, frozen=True):
     cpu_us: float
 
 
-class In(Struct, frozen=True):
+class Both(Struct, frozen=True):
     """What was measured in turns."""
 
-    ours_: Sequence[Run]
-    theirs_: Sequence[Run]
-
-    @property
-    def ours(self) -> Sequence[Outcome]:
-        return [run.outcome for run in self.ours_]
+    ours: Sequence[Run]
+    theirs: Sequence[Run]
 
     @property
     def our_rates(self) -> Sequence[float]:
-        return [run.outcome.per_s for run in self.ours_]
+        return [run.outcome.per_s for run in self.ours]
 
     @property
     def their_rates(self) -> Sequence[float]:
-        return [run.outcome.per_s for run in self.theirs_]
+        return [run.outcome.per_s for run in self.theirs]
 
     @property
     def detail(self) -> Mapping[str, Any]:
-        return {"our_runs": self.ours_, "their_runs": self.theirs_}
+        return {"our_runs": self.ours, "their_runs": self.theirs}
 
     @property
     def told(self) -> str:
         """For whoever waits."""
         our, their = median(self.our_rates), median(self.their_rates)
-        cpu = [median(run.cpu_us for run in runs) for runs in (self.ours_, self.theirs_)]
+        cpu = [median(run.cpu_us for run in runs) for runs in (self.ours, self.theirs)]
         return f"{our:,.0f} a second beside {their:,.0f}, {cpu[0]:.0f} us of CPU each beside {cpu[1]:.0f}"
 
 
@@ -60,7 +56,7 @@ def in_turns(
     our_plan: Callable[[Server, int], Plan],
     their_plan: Callable[[Server, int], Plan],
     options: Options,
-) -> In:
+) -> Both:
     """Each of the runs once with ours and once with the bare one, every second time in the other order."""
     runs: Mapping[bool, list[Run]] = {True: [], False: []}
     for run in range(options.runs):
@@ -68,7 +64,7 @@ def in_turns(
             place.settle()
             server, plan = (ours, our_plan) if is_ours else (bare, their_plan)
             runs[is_ours].append(run_of(server, plan(server, run)))
-    return In(runs[True], runs[False])
+    return Both(runs[True], runs[False])
 
 
 def run_of(server: Server, plan: Plan) -> Run:

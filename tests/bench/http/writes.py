@@ -6,8 +6,8 @@ from statistics import median
 from msgspec import structs
 
 from tests.bench.http.load import Outcome, Plan, Transfers
-from tests.bench.http.processes import Server
-from tests.bench.http.turns import BARE, CONNECTIONS, PART, In, in_turns, run_of
+from tests.bench.http.processes import Server, loaded
+from tests.bench.http.turns import BARE, CONNECTIONS, PART, Both, in_turns
 from tests.bench.http.world import CHARACTERS, World
 from tests.bench.measured import Line, rated
 from tests.bench.options import Options, progress
@@ -24,7 +24,7 @@ def measured(place: Place, ours: Server, bare: Server, world: World, options: Op
     plain = _beside(place, ours, bare, world, options, keyed=False)
     return [
         _rated("transfers, an Idempotency-Key each", keyed, at_least=RATIO_MIN),
-        _latency(place, ours, world, options, SHARE * median(outcome.per_s for outcome in keyed.ours)),
+        _latency(place, ours, world, options),
         _rated("transfers, no keys", plain, at_least=RATIO_MIN),
     ]
 
@@ -36,7 +36,7 @@ def as_it_comes(place: Place, ours: Server, bare: Server, world: World, options:
     return [structs.replace(line, aim="", met=None)]
 
 
-def _beside(place: Place, ours: Server, bare: Server, world: World, options: Options, *, keyed: bool) -> In:
+def _beside(place: Place, ours: Server, bare: Server, world: World, options: Options, *, keyed: bool) -> Both:
     def plan(server: Server, run: int) -> Plan:
         return _plan(server, world, options, keyed=keyed, run=f"{'keyed' if keyed else 'plain'}{run}")
 
@@ -48,7 +48,7 @@ def _plan(server: Server, world: World, options: Options, *, keyed: bool, run: s
     return Plan(port=server.port, work=work, expected=201, connections=CONNECTIONS, seconds=options.seconds, rate=rate)
 
 
-def _rated(work: str, both: In, *, at_least: float) -> Line:
+def _rated(work: str, both: Both, *, at_least: float) -> Line:
     progress(f"http: {work}: {both.told}")
     return rated(
         PART,
@@ -61,13 +61,15 @@ def _rated(work: str, both: In, *, at_least: float) -> Line:
     )
 
 
-def _latency(place: Place, ours: Server, world: World, options: Options, rate: float) -> Line:
-    outcomes = list[Outcome]()
+def _latency(place: Place, ours: Server, world: World, options: Options) -> Line:
+    """What the service can do is measured anew each time, just before: a machine is not always as fast."""
+    outcomes, rates = list[Outcome](), list[float]()
     for run in range(options.runs):
         place.settle()
-        plan = _plan(ours, world, options, keyed=True, run=f"open{run}", rate=rate)
-        outcomes.append(run_of(ours, plan).outcome)
-        progress(f"http: transfers at {rate:,.0f} a second: p99 {outcomes[-1].p99:.1f} ms")
+        most = loaded(_plan(ours, world, options, keyed=True, run=f"most{run}")).per_s
+        rates.append(SHARE * most)
+        outcomes.append(loaded(_plan(ours, world, options, keyed=True, run=f"open{run}", rate=rates[-1])))
+        progress(f"http: transfers at {rates[-1]:,.0f} a second of {most:,.0f}: p99 {outcomes[-1].p99:.1f} ms")
     p99 = median(outcome.p99 for outcome in outcomes)
     return Line(
         part=PART,
@@ -76,5 +78,5 @@ def _latency(place: Place, ours: Server, world: World, options: Options, rate: f
         unit="ms",
         aim=f"below {P99_MS_MAX:g} ms",
         met=p99 < P99_MS_MAX,
-        detail={"rate": rate, "ours": outcomes},
+        detail={"rates": rates, "ours": outcomes},
     )

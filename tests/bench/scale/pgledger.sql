@@ -46,6 +46,9 @@ CREATE INDEX ON pgledger.entry (transfer_id);
 CREATE FUNCTION pgledger.id(prefix text, number bigint) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN prefix || '_' || lpad(number::text, 26, '0');
 
+-- Everything is joined with everything once: what statistics do not know yet must not make it a loop in a loop.
+SET LOCAL enable_nestloop = off;
+
 INSERT INTO pgledger.account
 SELECT pgledger.id('pgla', row_number() OVER (ORDER BY position, account)), account, asset, balance, movements,
     account = 'mint', true, NULL, now(), now()
